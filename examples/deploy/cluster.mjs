@@ -1,5 +1,4 @@
 // Up to three instances of the gateway on one machine, behind HAProxy or nginx, until Ctrl-C.
-//
 // usage: node examples/deploy/cluster.mjs [OPTIONS]
 //
 //   --config FILE      the configuration of the instances; without it the file that MCPS_PROXY_CONFIG names
@@ -31,8 +30,7 @@ const options = {
   program: { type: 'string', default: join(import.meta.dirname, '../../dist/cli.js') },
   'no-restart': { type: 'boolean', default: false },
 }
-const { values: given } = parseArgs({ options })
-/** How long a start may take, and an orderly end. */
+const { values: given } = parseArgs({ options }) /** How long a start may take, and an orderly end. */
 const patienceMs = 30_000
 const folder = mkdtempSync(join(tmpdir(), 'mcps-cluster-'))
 const running = new Set()
@@ -42,7 +40,7 @@ let isEnding = false
 async function keep(program) {
   const { name, port, scheme = 'http', command, args, env } = program
   // Debian has nginx and HAProxy in the PATH of root only.
-  const whole = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin`, ...env }
+  const whole = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin`, ...env }
   // Each program leads a process group, so that Ctrl-C in a terminal reaches this script alone.
   const child = spawn(command, args, { cwd: folder, env: whole, stdio: ['ignore', 2, 2], detached: true })
   const ended = new Promise((done) => {
@@ -107,8 +105,8 @@ function instance(label, port, shared) {
   const HOME = join(folder, label)
   mkdirSync(HOME)
   const front = { MCP_SERVER_HOST: '127.0.0.1', MCP_SERVER_PORT: String(port), MCPS_PROXY_INSTANCE: label }
-  const args = [resolve(given.program), 'http']
-  return { name: label, port, command: process.execPath, args, env: { ...shared, ...front, HOME } }
+  const env = { ...shared, ...front, HOME }
+  return { name: label, port, command: process.execPath, args: [resolve(given.program), 'http'], env }
 }
 
 /** HAProxy or nginx with the configuration beside this file; `ports` are those of the instances. */
@@ -127,8 +125,7 @@ function balancer(name, port, ports) {
 function wholeNginx(part) {
   const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   const paths = kinds.map((kind) => `${kind}_temp_path ${kind};`).join(' ')
-  const user = process.getuid() === 0 ? 'user root;' : ''
-  return `${user} daemon off; pid pid; events {} http { access_log off; ${paths}\n${part} }\n`
+  return `${process.getuid() === 0 ? 'user root;' : ''} daemon off; pid pid; events {} http { access_log off; ${paths}\n${part} }\n`
 }
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => void end(0))
@@ -145,9 +142,9 @@ try {
   const ports = { a: await freePort(), b: await freePort(), c: await freePort() }
   const labels = Object.keys(ports).slice(0, Number(given.instances))
   await Promise.all(labels.map((label) => keep(instance(label, ports[label], shared))))
-  const port = given.balancer === 'none' ? ports.a : Number(given.port) || (await freePort())
+  const port = Number(given.port) || (await freePort())
   if (given.balancer !== 'none') await keep(balancer(given.balancer, port, ports))
-  console.log(`ready http://127.0.0.1:${port}`)
+  console.log(`ready http://127.0.0.1:${given.balancer === 'none' ? ports.a : port}`)
 } catch (error) {
   fail(error)
 }

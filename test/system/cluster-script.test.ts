@@ -5,9 +5,10 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, test } from 'node:test'
-import { program, root } from '../integration/support/programs.js'
+import { itServer, program, root } from '../integration/support/programs.js'
+import { configFile } from '../integration/support/spawned.js'
 import { gone, until } from '../integration/support/waiting.js'
-import { type Answer, send } from '../transports/support/http.js'
+import { type Answer, message, send } from '../transports/support/http.js'
 
 interface Process {
   readonly pid: number
@@ -102,4 +103,48 @@ for (const balancer of ['haproxy', 'nginx'])
       for (const session of ['b.AAAA', undefined, undefined, undefined, 'b.AAAA'])
         assert.match((await post('/mcp', session)).body, /^[ac]$/)
     })
+  })
+
+const initialize = message('initialize', 0, {
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'c', version: '1' },
+})
+
+for (const balancer of ['haproxy', 'nginx'])
+  test(`sessions of gateways behind ${balancer} reach their processes, and outlive their instances`, async (t) => {
+    const servers = { shared: itServer(), private: itServer({}, { isolation: 'session' }) }
+    const file = configFile(t, servers, { server: { allowedHosts: ['127.0.0.1'] } })
+    const cluster = await startCluster('--balancer', balancer, '--config', file, '--no-restart')
+    t.after(() => cluster.stop())
+    const port = Number(new URL(cluster.processes.get(balancer)?.url ?? '').port)
+    const ask = (server: string, body: string, session?: string): Promise<Answer> => {
+      const headers = session === undefined ? {} : { 'mcp-session-id': session }
+      return send(port, { path: `/servers/${server}/mcp`, headers, body })
+    }
+    const open = async (server: string): Promise<string> => {
+      const { headers } = await ask(server, initialize)
+      const session = String(headers['mcp-session-id'])
+      await ask(server, message('notifications/initialized'), session)
+      return session
+    }
+    const statusOf = async (server: string, session: string): Promise<number> => {
+      const call = message('tools/call', 1, { name: 'nonce', arguments: { n: session } })
+      const { status, body } = await ask(server, call, session)
+      assert.equal(body.includes(session), status === 200)
+      return status
+    }
+    const alone: string[] = []
+    while (alone.length < labels.length) alone.push(await open('private'))
+    const common: string[] = []
+    while (common.length < labels.length) common.push(await open('shared'))
+    assert.deepEqual(alone.map((session) => session.split('.')[0]).sort(), labels)
+    // An instance that does not have the process of a session would answer 404.
+    for (const session of [...alone, ...alone]) assert.equal(await statusOf('private', session), 200)
+    const { pid } = cluster.processes.get('b') ?? assert.fail()
+    process.kill(pid, 'SIGKILL')
+    await until(() => gone(pid))
+    for (const session of common) assert.equal(await statusOf('shared', session), 200)
+    for (const session of alone)
+      assert.equal(await statusOf('private', session), session.startsWith('b.') ? 404 : 200)
   })
