@@ -1,5 +1,5 @@
 // Official clients of both versions keep their sessions while the gateway behind nginx is started again under load: no call
-// that was answered is lost and none runs twice.
+// that was answered is lost, none runs twice, and none fails where the listening socket is held by another program.
 //
 // PROOF=full: 10 clients of each version and five restarts of each kind, in place of fewer.
 
@@ -10,6 +10,7 @@ import { cli } from '../integration/support/programs.js'
 import { missing } from '../integration/support/sdk-v2.js'
 import { type Scope, configFile, scratch } from '../integration/support/spawned.js'
 import { balancers } from './support/balancers.js'
+import { HeldSocket } from './support/held-socket.js'
 import { Ledger, countsOf, wrongCalls } from './support/ledger.js'
 import { connectAll, stopAll } from './support/ledger-clients.js'
 import { Restartable } from './support/restartable.js'
@@ -44,7 +45,15 @@ async function bound(t: Scope, ledger: Ledger): Promise<Gateway> {
   return new Restartable(t, { command: process.execPath, args: argsOf(t, ledger, port), env, port })
 }
 
-const cases = [['SIGTERM', bound, 'SIGTERM']] as const
+function held(t: Scope, ledger: Ledger): Promise<Gateway> {
+  const env = `HOME=${scratch(t)}`
+  return HeldSocket.open(t, 'env', [env, process.execPath, ...argsOf(t, ledger)])
+}
+
+const cases = [
+  ['SIGTERM', bound, 'SIGTERM'],
+  ['SIGTERM, and the socket is held', held, 'SIGTERM'],
+] as const
 
 describe('a gateway that is started again under load', { skip: missing }, () => {
   for (const [title, open, signal] of cases)
@@ -64,6 +73,7 @@ describe('a gateway that is started again under load', { skip: missing }, () => 
       t.diagnostic(JSON.stringify(countsOf(calls)))
       assert.deepEqual(wrongCalls(ledger.lines, calls), [])
       assert.deepEqual(foreign, [])
+      if (open === held) assert.deepEqual(Object.keys(countsOf(calls)), ['answered'])
     })
 })
 

@@ -109,7 +109,12 @@ export class LedgerClient {
   static async connect(scope: Scope, options: ClientOptions): Promise<LedgerClient> {
     const client = new LedgerClient(options)
     const open = options.version === 1 ? ofVersion1 : ofVersion2
-    client.#library = await open(options, (message) => client.#answer(message))
+    // On a busy machine the store may answer too late, so that no session is opened.
+    while (client.#library === undefined)
+      client.#library = await open(options, (message) => client.#answer(message)).catch((error: unknown) => {
+        if (endOf(error) !== '503') throw error
+        return undefined
+      })
     scope.after(() => {
       client.#isStopped = true
       return client.#library?.close()
