@@ -35,7 +35,7 @@ export class SealedIds implements SessionIds {
   constructor(options: SealedIdsOptions) {
     const { keys, label, runtime } = options
     this.#options = options
-    this.#sealer = new Sealer(keys, 'session id', runtime)
+    this.#sealer = new Sealer(keys, 'session id', { secret: drawnFrom(runtime.secret ?? randomBytes) })
     this.source = `${label}.${newLabel(runtime)}`
   }
 
@@ -72,6 +72,17 @@ export class SealedIds implements SessionIds {
 /** Names a process that has no name by its configuration. */
 export function newLabel({ secret = randomBytes }: Pick<Runtime, 'secret'>): string {
   return secret(3).toString('hex')
+}
+
+/** Gives few bytes of many that are drawn together: each draw is a call of the system, which costs as much as the sealing. */
+function drawnFrom(secret: (bytes: number) => Buffer): (bytes: number) => Buffer {
+  let drawn = Buffer.alloc(0)
+  return (bytes) => {
+    if (drawn.length < bytes) drawn = Buffer.from(secret(64 * bytes))
+    const taken = drawn.subarray(0, bytes)
+    drawn = drawn.subarray(bytes)
+    return taken
+  }
 }
 
 function boundTo(label: string, { endpoint, principal, credential }: SessionOwner): string {

@@ -108,7 +108,7 @@ export class MemoryBook implements SessionBook {
     if (this.#disk === undefined) return
     const { files, log } = this.#disk
     try {
-      if (this.#fileBytes === undefined) this.#open(files)
+      if (this.#fileBytes === undefined && this.#open(files)) return
       const bytes = Buffer.from(line)
       this.#fileBytes = (this.#fileBytes ?? 0) + bytes.length
       if (this.#fileBytes > FILE_BYTES_MAX) this.#writeAnew(files)
@@ -120,14 +120,17 @@ export class MemoryBook implements SessionBook {
     }
   }
 
-  #open(files: KeptFiles): void {
+  /** True where the file was written anew, with all entries. */
+  #open(files: KeptFiles): boolean {
     const why = files.prepare()
     if (why !== undefined) throw new Error(why)
     files.removeUnused(this.#runtime.wallNow() - this.#maxAgeMs())
     const before = files.read(this.#name, 2 * FILE_BYTES_MAX)
     // A file of another format, or one that is too long, is written anew.
-    if (before?.toString('utf8', 0, HEAD.length) === HEAD) this.#fileBytes = before.length
+    const isOurs = before?.toString('utf8', 0, HEAD.length) === HEAD
+    if (isOurs) this.#fileBytes = before.length
     else this.#writeAnew(files)
+    return !isOurs
   }
 
   #writeAnew(files: KeptFiles): void {
