@@ -108,13 +108,13 @@ const linesMax = table(`
   version                | 2
   text                   | 609
   runtime                | 879
-  mcp                    | 3293
+  mcp                    | 3316
   calls                  | 721
   mcp/eras               | 1056
   transports             | 871
   transports/http1       | 1517
   transports/http-client | 1780
-  transports/http-server | 3389
+  transports/http-server | 3628
   upstream/contracts     | 749
   upstream/process       | 1204
   upstream/auth          | 331
@@ -122,31 +122,31 @@ const linesMax = table(`
   upstream/server        | 4645
   upstream/http          | 227
   kept                   | 441
-  store                  | 1410
+  store                  | 1540
   upstream/kinds         | 608
   limits                 | 171
   real-runtime           | 47
-  config                 | 4300
+  config                 | 4305
   lock                   | 648
   log                    | 483
   record                 | 254
   events                 | 239
   audit                  | 180
   proxy/routing          | 1860
-  proxy/input            | 805
+  proxy/input            | 804
   proxy/clients          | 1677
   secrets                | 341
   policy                 | 418
-  proxy                  | 903
+  proxy                  | 906
   front-auth             | 1050
-  gateway                | 1374
-  metrics                | 919
+  gateway                | 1499
+  metrics                | 923
   index                  | 49
   replay                 | 1876
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5467
+  cli                    | 5470
   cli/clients            | 1432
   servers                | 277
   sandbox                | 5835

@@ -147,10 +147,13 @@ function reasonOf(error: unknown): string {
 }
 
 function statusText(origin: string, status: JsonValue, paint: Paint): string {
-  const up = status.member('server')?.string('uptime')
+  const server = status.member('server')
+  const up = server?.string('uptime')
+  const isAway = server?.string('store') === 'away'
   const schemas = status.member('schemas')?.parts ?? []
   const lines = schemas.flatMap(({ name, value }) => schemaLines(name, value, paint))
-  return [`${origin}${up === undefined ? '' : `, up for ${up}`}`, ...lines]
+  const head = `${origin}${up === undefined ? '' : `, up for ${up}`}`
+  return [isAway ? `${head}; its store cannot be reached` : head, ...lines]
     .map((line) => `${line}\n`)
     .join('')
 }

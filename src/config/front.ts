@@ -33,6 +33,11 @@ export function readFront(at: Location, sources: ExpansionSources, use: FrontUse
     secrets: [...secrets],
   }
   checkTokens(plain.tokens ?? [], at.at('tokens'))
+  if (plain.store !== undefined && front.stateKeys.length === 0 && use.isServed)
+    at.at('store').problem(
+      'needs a key that all instances have',
+      'set server.stateKey or MCPS_PROXY_STATE_KEY to one secret on all of them',
+    )
   const { port, host, open } = plain.metrics ?? { open: true, host: '' }
   if (port !== undefined && !open && !isLoopback(host))
     at.at('metrics')

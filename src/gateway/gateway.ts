@@ -11,7 +11,10 @@ import { write } from '../jsonrpc/text.js'
 import { enabledSchemas } from '../config/config.js'
 import { homeOf, ownPath } from '../config/file.js'
 import { FolderFiles } from '../kept/folder-files.js'
+import type { Cluster } from '../store/cluster.js'
 import { SessionState } from '../store/session-state.js'
+import type { Store } from '../store/store.js'
+import type { OpenCluster } from './open-cluster.js'
 import type { StartPages } from '../front-auth/start-pages.js'
 import { within } from '../runtime/deadline.js'
 import { CoalescedChanges } from '../runtime/deferred.js'
@@ -49,6 +52,8 @@ export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
    * `~/.mcps-proxy`, or in another folder, whose parent exists.
    */
   readonly keepSessions?: boolean | { readonly folder: string }
+  /** Shared with other instances, in place of `server.store` of the configuration. */
+  readonly store?: Store | undefined
   /** Served at `/metrics`, behind the token. */
   readonly metrics?: MetricsPage | undefined
   /** Serves paths that are none of the gateway's own, and asks for credentials itself. */
@@ -114,14 +119,20 @@ const remedies: FrontRemedies = {
 export async function openGateway(config: Configuration, options: GatewayOptions = {}): Promise<Gateway> {
   const alone = openCommon(config, options)
   const startPages = await startPagesFor(config, alone)
-  const common = { ...alone, loginPages: loginPagesOf(startPages) }
+  const sessions = sessionsOf(config, options, alone)
+  const shared = await clusterOf(config, options, sessions, alone).catch(async (error: unknown) => {
+    await alone.close()
+    throw error
+  })
+  const instance = shared?.cluster.label
+  const common = { ...alone, instance, loginPages: loginPagesOf(startPages), sessions, shared }
+  common.loaded.store = shared?.cluster.store
   // The clients of another front may be those of other people.
   const { publicUrl, auth } = config.server
   const isPublic =
     !isLoopback(addressOf(config, options).host) || publicUrl !== undefined || auth !== undefined
   const isFar = options.person === 'here' && isPublic
   const proxies = new SchemaProxies({ ...options, ...(isFar && { person: 'elsewhere' }) }, common)
-  const sessions = sessionsOf(config, options, common)
   let serving: ProxiesServing | undefined
   try {
     // No server starts for a front that cannot listen. No request arrives before the proxies exist, since they are
@@ -131,17 +142,45 @@ export async function openGateway(config: Configuration, options: GatewayOptions
     take()
     const isReady = options.beforeListening?.(common.events)
     if (isReady !== undefined) await Promise.all([proxies.change(config), isReady])
-    serving = await listen(config, options, { ...common, startPages, sessions }, proxies.served(config))
+    serving = await listen(config, options, { ...common, startPages }, proxies.served(config))
     const opened = proxies.change(config)
     serving.change(proxies.served(config), rulesOf(config, options))
     await opened
-    return gatewayOf(config, options, proxies, serving, { ...common, sessions })
+    return gatewayOf(config, options, proxies, serving, common)
   } catch (error) {
     await proxies.close(0)
     await serving?.close()
+    shared?.revocations.close()
+    await shared?.cluster.close()
     await common.close()
     throw error
   }
+}
+
+interface GatewayCommon extends Common {
+  readonly sessions: SessionState
+  readonly shared: OpenCluster | undefined
+}
+
+function readingsOf(cluster: Cluster): Gateway['readings'] {
+  return {
+    mcps_store_up: () => Number(!cluster.isAway),
+    mcps_store_commands_total: () => cluster.status().commands,
+    mcps_store_seconds_total: () => cluster.status().commandsMs / 1000,
+    mcps_forwards_total: () => cluster.status().forwards,
+  }
+}
+
+/** Undefined where the gateway is the only instance, or knows nothing of others. */
+async function clusterOf(
+  config: Configuration,
+  { store }: GatewayOptions,
+  { ids, secrets, maxAgeMs }: SessionState,
+  { runtime, log }: Common,
+): Promise<OpenCluster | undefined> {
+  if (store === undefined && config.server.store === undefined) return undefined
+  const { openCluster } = await import('./open-cluster.js')
+  return openCluster(config, store, { ids, secrets, maxAgeMs, runtime, log })
 }
 
 function sessionsOf(
@@ -175,7 +214,7 @@ function gatewayOf(
   options: GatewayOptions,
   proxies: SchemaProxies,
   serving: ProxiesServing,
-  common: Common & { readonly sessions: SessionState },
+  common: GatewayCommon,
 ): Gateway {
   const { runtime } = common
   let isClosing = false
@@ -200,7 +239,10 @@ function gatewayOf(
     port,
     origin,
     proxies: proxies.all,
-    readings: { mcps_draining: () => Number(serving.isDraining) },
+    readings: {
+      mcps_draining: () => Number(serving.isDraining),
+      ...(common.shared && readingsOf(common.shared.cluster)),
+    },
     on: (name, listener) => common.events.on(name, listener),
     reload: async (next) => {
       refuseOwnAddress(next, { host, port })
@@ -215,6 +257,8 @@ function gatewayOf(
       serving.stop()
       await proxies.close(Math.max(0, endsAtMs - runtime.now()))
       await serving.close()
+      common.shared?.revocations.close()
+      await common.shared?.cluster.close()
       await common.close()
     },
   }
@@ -240,8 +284,8 @@ function fixedKeys(config: Configuration, options: GatewayOptions): Map<string, 
   const { host, port } = addressOf(config, options)
   const { auth, publicUrl } = config.server
   const login = auth?.login && write([auth.login, publicUrl])
-  const { instance } = config.server
-  return new Map(Object.entries({ host, port, instance, 'auth.login or its publicUrl': login }))
+  const { instance, store } = config.server
+  return new Map(Object.entries({ host, port, instance, store, 'auth.login or its publicUrl': login }))
 }
 
 class SchemaProxies {
@@ -316,7 +360,8 @@ function listen(
     runtime,
     startPages,
     sessions,
-  }: Common & { readonly startPages: StartPages | undefined; readonly sessions: SessionState },
+    shared,
+  }: GatewayCommon & { readonly startPages: StartPages | undefined },
   served: ServedGateway,
 ): Promise<ProxiesServing> {
   const { source } = config
@@ -330,7 +375,10 @@ function listen(
       ...defaultHttpServerLimits,
       ...(session && { bodyBytesMax: session.ndjson.lineBytesMax }),
     },
-    sessions,
+    sessions: shared?.sessions ?? sessions,
+    peers: shared?.cluster,
+    revocations: shared?.revocations,
+    clusterStatus: () => shared?.cluster.status(),
     log,
     runtime,
     metrics: options.metrics,

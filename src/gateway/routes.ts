@@ -6,6 +6,7 @@ import { internalError, schemaNotFound, transportRefused } from '../mcp/error-co
 import { version } from '../version.js'
 import type { ServedProxy } from '../proxy/listener.js'
 import { gatewayPage, healthPage, sandboxStatus, schemaPage } from './status.js'
+import type { ClusterStatus } from '../store/cluster.js'
 import { type FrontPath, frontPathOf, readFrontPath, withoutSlash } from '../front-auth/front-paths.js'
 import type { FrontAccess } from './front-access.js'
 import type { Sender } from '../transports/http-server/access.js'
@@ -39,6 +40,8 @@ interface ServedView {
 
 /** The pages that a gateway may serve in addition to its schemas. */
 export interface MorePaths {
+  /** For the status; undefined without a store. */
+  readonly clusterStatus?: (() => ClusterStatus | undefined) | undefined
   readonly metrics?: MetricsPage | undefined
   /** Runs before every other handler, and needs no token of the front. */
   readonly handler?: PathHandler | undefined
@@ -104,7 +107,7 @@ export class Routes implements HttpRoutes {
     const path = withoutSlash(sent)
     // For machines that have no token; it says nothing but that the process answers.
     if (path === '/health') return { kind: 'page', open: true, body: () => healthPage(this.#uptimeMs) }
-    if (path === '/ready') return this.front.isDraining ? notReady('draining') : ready
+    if (path === '/ready') return this.#readiness()
     const profiles = sender?.profiles
     if (sender !== undefined && profiles !== undefined) return this.#within(path, sender, profiles)
     switch (path) {
@@ -183,8 +186,14 @@ export class Routes implements HttpRoutes {
     return [...short, ...long, ...profiles, ...pages]
   }
 
+  #readiness(): HttpRoute {
+    if (this.front.isDraining) return notReady('draining')
+    const { awayMs = 0 } = this.#more.clusterStatus?.() ?? {}
+    return awayMs > STORE_AWAY_MS_MAX ? notReady('store-away') : ready
+  }
+
   #status(): string {
-    return gatewayPage(this.address, this.#uptimeMs, this.#served.schemas)
+    return gatewayPage(this.address, this.#uptimeMs, this.#served.schemas, this.#more.clusterStatus?.())
   }
 
   get #uptimeMs(): number {
@@ -274,5 +283,8 @@ const noLogin: HttpRoute = {
     ),
   },
 }
+
+/** A store that is away for longer is no restart of it, and other instances may reach it. */
+const STORE_AWAY_MS_MAX = 30_000
 
 const NAME_LENGTH_MAX = 100

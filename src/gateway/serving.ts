@@ -13,6 +13,7 @@ import type { FrontAuth } from '../front-auth/front-auth.js'
 import type { Serving } from '../proxy/listener.js'
 import type { HttpServerLimits } from '../transports/http-server/front-limits.js'
 import type { HttpEnvironment, HttpRoutes, SessionWatch } from '../transports/http-server/endpoint.js'
+import type { Peers } from '../transports/http-server/peers.js'
 import type { GuardRemedies, HttpRules } from '../transports/http-server/access.js'
 import { type AccessConfig, FrontAccess } from './front-access.js'
 import type { Revocations } from './revocations.js'
@@ -42,7 +43,9 @@ export interface FrontOptions extends FrontRules {
   /** Tokens that another instance may revoke. */
   readonly revocations?: Revocations | undefined
   /** Absent: sessions end with the front. */
-  readonly sessions?: SessionState | undefined
+  readonly sessions?: HttpEnvironment['sessions']
+  /** Absent: this front is the only one. */
+  readonly peers?: Peers | undefined
   readonly log: LogSink
   readonly runtime: Runtime
   /** The name of the configuration in messages, and the remedy that they propose. */
@@ -216,6 +219,7 @@ function environmentOf(options: FrontOptions, watch: SessionWatch): HttpEnvironm
     wallNow: () => runtime.wallNow(),
     setTimer: (delayMs, fire) => runtime.setTimer(delayMs, fire),
     sessions: options.sessions ?? ownSessions(options),
+    ...(options.peers && { peers: options.peers }),
     room: descriptorRoom(),
     ...(listen && { listen }),
     watch,

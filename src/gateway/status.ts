@@ -2,6 +2,7 @@
 
 import { write } from '../jsonrpc/text.js'
 import type { ServedProxy } from '../proxy/listener.js'
+import type { ClusterStatus } from '../store/cluster.js'
 import type { SessionStatus } from '../proxy/routing/session-status.js'
 import { escapeJson } from '../text/escape.js'
 import { type UpstreamStatus, evidenceInWords } from '../upstream/contracts/upstream.js'
@@ -27,12 +28,13 @@ export function gatewayPage(
   { port, origin: url }: { readonly port: number; readonly origin: string },
   uptimeMs: number,
   proxies: ReadonlyMap<string, ShownProxy>,
+  cluster?: ClusterStatus,
 ): string {
   const schemas = new Map([...proxies].map(([name, proxy]) => [name, schemaStatus(proxy)]))
   const all = [...schemas.values()]
   const servers = all.flatMap(({ mcpServers }) => mcpServers)
   return shown({
-    server: { status: 'running', port, url, uptime: clockTime(uptimeMs) },
+    server: { status: 'running', port, url, uptime: clockTime(uptimeMs), ...instanceStatus(cluster) },
     schemas: Object.fromEntries(schemas),
     summary: {
       totalSchemas: all.length,
@@ -43,6 +45,12 @@ export function gatewayPage(
       totalTools: all.reduce((sum, { totalTools }) => sum + totalTools, 0),
     },
   })
+}
+
+function instanceStatus(cluster: ClusterStatus | undefined): object {
+  if (cluster === undefined) return {}
+  const { instance, awayMs, forwards } = cluster
+  return { instance, store: awayMs > 0 ? 'away' : 'connected', forwards }
 }
 
 /** A page holds words of servers and clients, and terminals show it. */

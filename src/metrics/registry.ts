@@ -32,6 +32,10 @@ mcps_restarts_total | counter | {start} | schema server | Starts of the server a
 mcps_child_memory_bytes | gauge | By | schema server | Resident memory of its processes, where memoryLimitMB is set.
 mcps_sessions | gauge | {client} | schema | Clients that are attached.
 mcps_unread_bytes | gauge | By | schema | Bytes that clients with a session have not read yet.
+mcps_store_up | gauge | {store} | | 1 while the store that instances share can be asked, 0 while it cannot.
+mcps_store_commands_total | counter | {command} | | Commands that the store has answered.
+mcps_store_seconds_total | counter | s | | Time that these commands took.
+mcps_forwards_total | counter | {request} | | Requests that this instance has handed over to others.
 mcps_draining | gauge | {instance} | | 1 from the signal to end until the end.
 mcps_audit_lost_lines_total | counter | {line} | | Lines of the audit that no file has.
 mcps_eventloop_delay_seconds | gauge | s | quantile | Delay of the event loop since the last scrape.

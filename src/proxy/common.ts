@@ -37,6 +37,8 @@ export interface Common {
   readonly loaded: LoadedParts
   /** In place of that of the lock. */
   readonly guard?: ListGuard | undefined
+  /** The name of this one among several instances of a gateway. */
+  readonly instance?: string | undefined
   /** Of a gateway at whose front users can show who they are. */
   readonly loginPages?: ProxyContext['loginPages']
   /** Called by its owner when no server runs any more. Resolves when the facts of servers are written, where they are kept. */

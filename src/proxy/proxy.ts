@@ -159,7 +159,7 @@ export class ConfiguredProxy implements McpProxy {
   }
 
   #clientContext(): ClientContext {
-    const { runtime, log, limits, taps, kept, loaded } = this.#common
+    const { runtime, log, limits, taps, kept, loaded, instance } = this.#common
     const [options, schema] = [this.#options, this.#schema]
     const config = (): Configuration => this.#config
     const fleet = (): Fleet => this.#fleet
@@ -175,6 +175,7 @@ export class ConfiguredProxy implements McpProxy {
       pending: new PendingInput({
         runtime,
         schema,
+        instance,
         limits: limits.pendingInput,
         stateKeys: () => config().server.stateKeys,
         isSigned: ({ isSeveral }) =>

@@ -25,6 +25,11 @@ export interface ClusterOptions {
 }
 
 const LEASE_MS = 10_000
+/** A store that comes back may have lost the leases, which every instance writes again in this time. */
+const RETURN_MS = 3000
+/** How long the store says which instance has something, and of how many things this instance remembers that it has them. */
+const CLAIM_MS = 24 * 3_600_000
+const CLAIMS_MAX = 4096
 const RENEWAL_MS = 2000
 /** An instance that has not taken a message after this time is taken to be gone. */
 const TAKEN_MS = 2000
@@ -33,6 +38,8 @@ const ON_THE_WAY_BYTES_MAX = 67_108_864 // 64 MiB
 /** As many as there may be connections, and as many from others. */
 const CHANNELS_MAX = 2048
 const TOLD_BYTES_MAX = 65_536 // 64 KiB
+/** Messages to all that are kept while the store is away. */
+const UNTOLD_MAX = 256
 /** Starts of instances whose messages are numbered. */
 const SENDERS_MAX = 4096
 const MARK_BYTES = 9
@@ -56,11 +63,23 @@ interface Head extends Peer {
 
 type Handler = (bytes: Buffer) => void
 
+/** How this instance gets on with the store and the others. */
+export interface ClusterStatus {
+  readonly instance: string
+  /** For how long the store cannot be asked, in milliseconds; 0 while it can. */
+  readonly awayMs: number
+  /** Requests that were handed over to other instances. */
+  readonly forwards: number
+  /** Commands that the store has answered, and the milliseconds that they took together. */
+  readonly commands: number
+  readonly commandsMs: number
+}
+
 export class Cluster implements Peers {
   readonly label: string
   readonly store: Store
-  /** Channels that were opened here. */
-  forwards = 0
+  /** Writes what the store could not take while it was away. */
+  onReturn: () => Promise<void> = () => Promise.resolve()
   readonly #options: ClusterOptions
   readonly #sealer: Sealer
   #mark = ''
@@ -70,11 +89,16 @@ export class Cluster implements Peers {
   readonly #leases = new Map<string, { readonly mark: string; readonly atMs: number }>()
   readonly #channels = new Map<string, OpenChannel>()
   readonly #topics = new Map<string, Handler>()
+  /** Sends what all others could not be told. */
+  #untold: (() => Promise<void>)[] = []
   #opened: PeerHandlers['opened'] | undefined
   #lastChannel = 0
+  #forwards = 0
   #onTheWayBytes = 0
   #renewal: Timer | undefined
   #awaySinceMs: number | undefined
+  #backAtMs = -Infinity
+  readonly #claims = new Map<string, true>()
   #hasTwin = false
 
   constructor(options: ClusterOptions) {
@@ -90,9 +114,11 @@ export class Cluster implements Peers {
     return this.store.isAway
   }
 
-  /** For how long nothing can be sent, in milliseconds; 0 while it can. */
-  get awayMs(): number {
-    return this.#awaySinceMs === undefined ? 0 : this.#options.runtime.now() - this.#awaySinceMs
+  status(): ClusterStatus {
+    const { count = 0, sumMs = 0 } = this.store.latency ?? {}
+    const since = this.#awaySinceMs
+    const awayMs = since === undefined ? 0 : Math.max(1, this.#options.runtime.now() - since)
+    return { instance: this.label, awayMs, forwards: this.#forwards, commands: count, commandsMs: sumMs }
   }
 
   /** Rejects with StoreAway. */
@@ -123,16 +149,23 @@ export class Cluster implements Peers {
   }
 
   tellAll(bytes: Buffer, topic = 'http'): void {
-    if (bytes.length > TOLD_BYTES_MAX || this.isAway) return
+    if (bytes.length > TOLD_BYTES_MAX) return
     const text = Buffer.concat([Buffer.from(`${topic}\n`), bytes])
-    this.#send(ALL, { kind: 'tell', channel: 0, isOpener: true, value: 0 }, text)?.catch(() => {})
+    const send = (): Promise<void> =>
+      this.#send(ALL, { kind: 'tell', channel: 0, isOpener: true, value: 0 }, text)
+    // An end that the others have not been told about must not be forgotten.
+    const keep = (): void => void (this.#untold.length < UNTOLD_MAX && this.#untold.push(send))
+    if (this.isAway) keep()
+    else send().catch(keep)
   }
 
   async open(label: string, sink: PeerSink): Promise<PeerChannel | undefined> {
     if (this.isAway || this.#channels.size >= CHANNELS_MAX) throw new StoreAway()
     const mark = await this.#markOf(label)
+    const { now } = this.#options.runtime
+    if (mark === undefined && now() - this.#backAtMs < RETURN_MS) throw new StoreAway()
     if (mark === undefined) return undefined
-    this.forwards++
+    this.#forwards++
     const open = this.#channelTo({ label, mark }, ++this.#lastChannel, true)
     open.channel.sink = sink
     open.patience = setDeadline(this.#options.runtime, TAKEN_MS, () => {
@@ -142,11 +175,20 @@ export class Cluster implements Peers {
     return open.channel
   }
 
+  claim(name: string): void {
+    putNewest(this.#claims, name, true, CLAIMS_MAX)
+    this.store.put(name, Buffer.from(this.label), CLAIM_MS).catch(() => {})
+  }
+
+  async holderOf(name: string): Promise<string | undefined> {
+    return this.#claims.has(name) ? this.label : (await this.store.get(name))?.toString()
+  }
+
   #channelTo(peer: Peer, number: number, isOpener: boolean): OpenChannel {
     const key = keyOf(peer, number, isOpener)
     const send = (kind: string, value: number, bytes?: Buffer): void => {
       const head = { kind, channel: number, isOpener, value }
-      this.#send(addressOf(peer), head, bytes)?.catch(() => open.channel.lost())
+      this.#send(addressOf(peer), head, bytes).catch(() => open.channel.lost())
     }
     const hasRoom = (): boolean => this.#onTheWayBytes < ON_THE_WAY_BYTES_MAX
     const wire: ChannelWire = {
@@ -218,12 +260,20 @@ export class Cluster implements Peers {
     if (!this.isAway) {
       this.#awaySinceMs = undefined
       log({ level: 'info', message: 'the store can be reached again' })
-      return void this.#renew().catch(() => {})
+      return void this.#comeBack().catch(() => {})
     }
     this.#awaySinceMs = runtime.now()
     log({ level: 'error', message: 'the store cannot be reached: new sessions are refused until it can be' })
     this.#newMark()
     for (const { channel } of this.#channels.values()) channel.lost()
+  }
+
+  /** Others learn of an end once the store has it. */
+  async #comeBack(): Promise<void> {
+    this.#backAtMs = this.#options.runtime.now()
+    await this.#renew()
+    await this.onReturn()
+    for (const send of this.#untold.splice(0)) send().catch(() => {})
   }
 
   #newMark(): void {
@@ -234,7 +284,7 @@ export class Cluster implements Peers {
 
   // Messages.
 
-  #send(to: string, head: Omit<Head, 'number' | keyof Peer>, bytes?: Buffer): Promise<void> | undefined {
+  #send(to: string, head: Omit<Head, 'number' | keyof Peer>, bytes?: Buffer): Promise<void> {
     const number = (this.#sent.get(to) ?? 0) + 1
     putNewest(this.#sent, to, number, SENDERS_MAX)
     const { kind, channel, isOpener, value } = head
@@ -246,9 +296,14 @@ export class Cluster implements Peers {
 
   #take(message: Buffer): void {
     const own = addressOf({ label: this.label, mark: this.#mark })
-    for (const address of [own, ALL]) {
-      const opened = this.#sealer.open(message, address)
-      if (opened !== undefined) return this.#takeOpened(opened, address)
+    try {
+      for (const address of [own, ALL]) {
+        const opened = this.#sealer.open(message, address)
+        if (opened !== undefined) return this.#takeOpened(opened, address)
+      }
+    } catch (error) {
+      const text = 'a message of another instance cannot be handled'
+      this.#options.log({ level: 'error', message: text, details: { error } })
     }
   }
 
@@ -280,7 +335,7 @@ export class Cluster implements Peers {
     if (known === undefined) {
       if (head.kind !== 'data') return
       const answer = { kind: 'cut', channel: head.channel, isOpener: !head.isOpener, value: 0 }
-      return void this.#send(addressOf(head), answer)?.catch(() => {})
+      return void this.#send(addressOf(head), answer).catch(() => {})
     }
     known.patience?.cancel()
     if (head.kind === 'data') known.channel.received(bytes, isLast)
@@ -292,7 +347,7 @@ export class Cluster implements Peers {
     const { channel } = this.#channelTo({ label: head.label, mark: head.mark }, head.channel, false)
     if (this.#opened === undefined || this.#channels.size > 2 * CHANNELS_MAX) return channel.cut()
     const taken = { kind: 'taken', channel: head.channel, isOpener: false, value: 0 }
-    this.#send(addressOf(head), taken)?.catch(() => channel.lost())
+    this.#send(addressOf(head), taken).catch(() => channel.lost())
     channel.sink = this.#opened(channel)
     channel.received(bytes, isLast)
   }

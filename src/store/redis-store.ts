@@ -8,7 +8,7 @@ import { repeat, within } from '../runtime/deadline.js'
 import type { Runtime, Timer } from '../runtime/runtime.js'
 import { ALL, type Bucket, type Store, StoreAway, type TakenTokens } from './store.js'
 
-/** The store cannot be used as it is. */
+/** The store cannot be used as it is; the message is about `server.store`. */
 export class StoreRefused extends Error {
   readonly hint: string
 
@@ -55,7 +55,7 @@ export async function openRedisStore(url: string, clock: Clock): Promise<RedisSt
     const [, policy] = /maxmemory_policy:(\S+)/.exec(String(info)) ?? []
     if (policy !== 'noeviction')
       throw new StoreRefused(
-        `the store has the maxmemory-policy ${policy ?? 'unknown'}, and an entry that it drops may give access back`,
+        `has the maxmemory-policy ${policy ?? 'unknown'}, and an entry that it drops may give access back`,
         'set maxmemory-policy noeviction',
       )
     return new RedisStore(client, clock)
@@ -93,18 +93,18 @@ async function connected(url: string) {
 
 function unreachable(cause: unknown): StoreRefused {
   const why = cause instanceof Error ? cause.message : String(cause)
-  return new StoreRefused(
-    `the store cannot be used: ${why}`,
-    'check server.store, and whether Redis runs there',
-    cause,
-  )
+  return new StoreRefused(`cannot be used: ${why}`, 'check the address, and whether Redis runs there', cause)
 }
 
 async function loadPackage() {
   try {
     return await import('@redis/client')
   } catch (error) {
-    throw new StoreRefused('its package is not installed', 'npm install --global @redis/client', error)
+    throw new StoreRefused(
+      'needs a package that is not installed',
+      'npm install --global @redis/client',
+      error,
+    )
   }
 }
 

@@ -176,7 +176,7 @@ function listIn(line: string): readonly unknown[] {
   }
 }
 
-function notesIn(value: unknown): Entry['notes'] | undefined {
+export function notesIn(value: unknown): Entry['notes'] | undefined {
   if (value === 'ended') return value
   if (!isObject(value) || !Array.isArray(value['subscriptions'])) return undefined
   const { level, subscriptions } = value

@@ -29,6 +29,9 @@ export interface SessionStateOptions {
 export class SessionState {
   readonly ids: SessionIds
   readonly book: MemoryBook
+  /** Those of the configuration in force. */
+  readonly secrets: () => readonly string[]
+  readonly maxAgeMs: () => number
   #keys: SessionKeys
   /** Of a gateway whose configuration has none. */
   #ownKeys: readonly string[] | undefined
@@ -41,6 +44,8 @@ export class SessionState {
       const { stateKeys } = this.#keys
       return stateKeys.length > 0 ? stateKeys : (this.#ownKeys ??= [ownKey(options)])
     }
+    this.secrets = keys
+    this.maxAgeMs = maxAgeMs
     this.ids = new SealedIds({ keys, label: instance ?? newLabel(runtime), maxAgeMs, runtime })
     this.book = new MemoryBook(runtime, maxAgeMs, disk)
     // The file is made at the start, where a failure is noticed.

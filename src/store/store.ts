@@ -15,7 +15,7 @@ export interface TakenTokens {
 /** The store cannot be asked now, or has not answered in time; what was asked may have been done all the same. */
 export class StoreAway extends Error {
   constructor(cause?: unknown) {
-    super('the store cannot be reached', { cause })
+    super('cannot be reached', { cause })
   }
 }
 
@@ -33,6 +33,8 @@ export interface Store {
   /** Hands over the messages to this instance and to all that are sent from now on, in order, until `close`. Called once. */
   receive(instance: string, take: (message: Buffer) => void): Promise<void>
   readonly isAway: boolean
+  /** Of the commands that were answered; absent where they take no time. */
+  readonly latency?: { readonly count: number; readonly sumMs: number }
   /** Is called whenever `isAway` has changed. */
   onChange: () => void
   close(): Promise<void>

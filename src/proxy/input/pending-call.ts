@@ -147,8 +147,8 @@ export class PendingCall implements CallOwner, CallHolder {
   }
 
   #park(): void {
-    const { limits, runtime } = this.#pending.context
-    this.state = newOwnState(runtime)
+    const { limits, runtime, instance } = this.#pending.context
+    this.state = newOwnState(runtime, instance)
     this.#answer({ kind: 'asked', frame: this.#inputRequired(this.state), edits: [] })
     this.#timer = setDeadline(runtime, limits.lifeMs, () => this.giveUp())
   }

@@ -22,13 +22,16 @@ import type {
 import type { CallContext } from '../../mcp/client-context.js'
 import { inputRefused, mistyped, stateUnknown, tooManyCalls } from '../../mcp/error-codes.js'
 import { isDeclared, questionOf, requiredCapabilities, stateFault } from '../../mcp/input-requests.js'
+import { isOwnState } from '../../mcp/instance-label.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { PendingCall } from './pending-call.js'
-import { bindingOf, isOwnState, StateMac } from './request-state.js'
+import { bindingOf, StateMac } from './request-state.js'
 
 export interface InputContext {
   readonly runtime: Runtime
   readonly schema: string
+  /** Of this one among several instances. */
+  readonly instance?: string | undefined
   readonly limits: Limits['pendingInput']
   /** The secrets of the configuration in force with which states of servers are signed; there may be none. */
   stateKeys(): readonly string[]

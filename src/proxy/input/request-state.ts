@@ -9,6 +9,7 @@ import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { rawAt, write } from '../../jsonrpc/text.js'
 import type { Call, ReturnedInput } from '../../calls/call.js'
+import { ownStateOf } from '../../mcp/instance-label.js'
 import { insertion } from '../../mcp/member-edits.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
@@ -19,14 +20,9 @@ export function secretBytes({ secret = randomBytes }: Pick<Runtime, 'secret'>, b
 
 const STATE_BYTES = 16
 
-/** A state that cannot be guessed, for a call that waits in this instance of the proxy. */
-export function newOwnState(runtime: Pick<Runtime, 'secret'>): string {
-  return `mcps-proxy.${secretBytes(runtime, STATE_BYTES)}`
-}
-
-/** Whether a call waits under this state in some instance of the proxy. */
-export function isOwnState(state: string): boolean {
-  return /^mcps-proxy\.[\w-]{22}$/.test(state)
+/** A state that cannot be guessed, for a call that waits in this instance of the proxy, which may have a name. */
+export function newOwnState(runtime: Pick<Runtime, 'secret'>, label?: string): string {
+  return ownStateOf(label, secretBytes(runtime, STATE_BYTES))
 }
 
 const KEY_BYTES = 32

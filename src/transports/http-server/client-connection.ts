@@ -28,6 +28,7 @@ import { type EventPlace, type EventStore, EventStream, readEventId, textEvent }
 import { PostReply } from './post-reply.js'
 import type { SessionFacts } from './session-ids.js'
 import { initializeAgain, type SessionRecord } from './session-record.js'
+import { begunTask, taskName } from './session-tasks.js'
 
 /**
  * How long a connection lasts: as its session, whose events outlive its responses; as its one stream of events, of the older
@@ -93,6 +94,9 @@ export class ClientConnection implements Connection {
     this.#life = life
     this.#store = life.kind === 'session' ? life.store : undefined
     this.fields = life.kind === 'session' ? ['mcp-session-id', life.id] : []
+    // The client may answer to another instance.
+    if (life.kind === 'session' && environment.peers !== undefined)
+      this.idPrefix = environment.sessions?.ids.source
     this.#onClosed = onClosed
     this.#standalone = new EventStream(STANDALONE, environment, this.#store, this)
     this.#streams.set(STANDALONE, this.#standalone)
@@ -310,6 +314,18 @@ export class ClientConnection implements Connection {
       setImmediate(() => this.#end(undefined))
     }
     this.#hasOpened ||= !isRefused
+  }
+
+  /** Whether requests about its tasks may come to other instances. */
+  get sharesTasks(): boolean {
+    return this.kind === 'session' && this.#environment.peers !== undefined
+  }
+
+  /** The answer may begin a task, which only this instance knows. */
+  claimTask(answer: Message): void {
+    const task = begunTask(answer)
+    if (task !== undefined && this.#life.kind === 'session')
+      this.#environment.peers?.claim(taskName(this.#life.id, task))
   }
 
   /** `request` is the one whose answer the stream brings. */

@@ -24,6 +24,8 @@ export interface ForwardedRequest {
   readonly head: RequestHead
   readonly body: Buffer
   readonly response: HttpResponse
+  /** Whether all instances get it, and serve it where its session is open; the answer goes nowhere. */
+  readonly isTold: boolean
 }
 
 /** Fields about the connection and the framing, and credentials, which the other instance does not need. */
@@ -51,7 +53,7 @@ export function forwardedBytes(asked: EndpointRequest, body: Uint8Array): readon
 }
 
 /** @throws HttpSyntaxError for bytes that are no such request */
-export function readForwarded(bytes: Buffer): Omit<ForwardedRequest, 'response'> {
+export function readForwarded(bytes: Buffer): Omit<ForwardedRequest, 'response' | 'isTold'> {
   const line = bytes.indexOf(LINE_FEED)
   const end = bytes.indexOf(HEAD_END, line)
   const from = line < 0 || end < 0 ? undefined : parse(bytes.toString('utf8', 0, line))
@@ -108,10 +110,10 @@ export class ForwardedServing implements PeerSink, ResponseWire {
       try {
         const request = readForwarded(Buffer.concat(this.#pieces.splice(0)))
         this.#response = responseOn(this, request.head)
-        this.#serve({ ...request, response: this.#response })
-      } catch (error) {
+        this.#serve({ ...request, response: this.#response, isTold: false })
+      } catch {
+        // It is of another version of the proxy.
         this.cut()
-        if (!(error instanceof HttpSyntaxError)) throw error
       }
     })
   }

@@ -22,7 +22,8 @@ import {
   targetOf,
 } from './access.js'
 import { type ForwardedRequest, ForwardedServing, readForwarded, unheardResponse } from './forwarding.js'
-import { namedRevision } from './protocol.js'
+import { OtherInstances } from './other-instances.js'
+import { namedRevision, sessionIdIn } from './protocol.js'
 import { RareWarnings } from './rare-warnings.js'
 import type { HttpRequest } from '../http1/server.js'
 import { type Refusal, isRefusal, noSession, refuse, type ServeResult } from './refusal.js'
@@ -72,9 +73,11 @@ export class HttpServer {
     this.#guard = this.#newGuard()
     this.#bodies = new Bodies(environment)
     this.#clients = new ClientRegistry(environment)
-    this.#handlers = new McpHandlers(this.#clients, this.#bodies)
+    const { peers } = environment
+    const others = peers && new OtherInstances(peers, environment, this.#clients)
+    this.#handlers = new McpHandlers(this.#clients, this.#bodies, others)
     this.#tokenStreams = new TokenStreams(environment)
-    environment.peers?.serve({
+    peers?.serve({
       opened: (channel) =>
         new ForwardedServing(channel, environment.limits.bodyBytesMax, (request) =>
           this.#handle(request, this.#serveForwarded),
@@ -245,16 +248,18 @@ export class HttpServer {
     const { path, query } = targetOf(head.target)
     const route = this.#routes.find(path, sender)
     if (route.kind !== 'mcp') return route.kind === 'nothing' ? route.refusal : noSession
-    const { endpoint } = route
+    const owner = { endpoint: route.endpoint, principal: sender.principal }
+    const id = sessionIdIn(head)
+    const isKnown = id !== undefined && this.#clients.session('session', id, owner) !== undefined
+    if (request.isTold && !isKnown) return noSession
     const accepts = readAccept(head.list('accept'))
-    const { principal } = sender
-    return this.#handlers.streamable({ ...request, endpoint, principal, accepts, query, isForwarded: true })
+    return this.#handlers.streamable({ ...request, ...owner, accepts, query, isForwarded: true })
   }
 
   /** A request that another instance serves, and that matters to every instance that has its session. */
   #told(bytes: Buffer): void {
     const read = readForwarded(bytes)
-    this.#handle({ ...read, response: unheardResponse(read.head) }, this.#serveForwarded)
+    this.#handle({ ...read, response: unheardResponse(read.head), isTold: true }, this.#serveForwarded)
   }
 
   /** The response of a request is a stream, which ends with its token where that has an end. */

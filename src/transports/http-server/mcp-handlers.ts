@@ -8,6 +8,7 @@ import { type Bodies, hasRequest, type PostedMessage, type ReadResult } from './
 import type { ClientConnection } from './client-connection.js'
 import type { ClientRegistry } from './client-registry.js'
 import type { EndpointRequest } from './endpoint.js'
+import type { OtherInstances } from './other-instances.js'
 import { judge, namesStateless, refusesVersion, sessionIdIn, staysOpen } from './protocol.js'
 import {
   crowded,
@@ -18,18 +19,21 @@ import {
   refuse,
   type ServeResult,
   frontClosing,
+  storeAway,
 } from './refusal.js'
 
 /** Serves the clients of all endpoints: those with a session, and those that are gone after one request. */
 export class McpHandlers {
   readonly #clients: ClientRegistry
   readonly #bodies: Bodies
+  readonly #others: OtherInstances | undefined
   /** Whether no request is served any more: only what calls in progress need, such as answers to their questions. */
   isStopping = false
 
-  constructor(clients: ClientRegistry, bodies: Bodies) {
+  constructor(clients: ClientRegistry, bodies: Bodies, others: OtherInstances | undefined) {
     this.#clients = clients
     this.#bodies = bodies
+    this.#others = others
   }
 
   streamable(asked: EndpointRequest): ServeResult {
@@ -39,7 +43,8 @@ export class McpHandlers {
       return refuse(405, 'Method not allowed', { allow: 'GET, POST, DELETE, OPTIONS' })
     // A client without a session has nothing to listen to, and nothing to end.
     if (namesStateless(asked.head)) return refuse(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
-    return method === 'DELETE' ? this.#delete(asked) : this.#get(asked)
+    const here = (): ServeResult => (method === 'DELETE' ? this.#delete(asked) : this.#get(asked))
+    return this.#others === undefined ? here() : this.#others.bodiless(asked, here)
   }
 
   /** Opens a session of the older transport and its stream of events. */
@@ -76,14 +81,29 @@ export class McpHandlers {
   }
 
   #post(asked: EndpointRequest): ServeResult {
-    const { head, accepts } = asked
+    const { accepts } = asked
     if (!accepts.json && !accepts.stream)
       return refuse(406, 'Accept must list application/json and text/event-stream')
-    const id = sessionIdIn(head)
+    const others = this.#others
+    if (others === undefined) return this.#withNamed(asked, (named) => this.#read(asked, named))
+    // The message shows which instance has to serve it.
+    const take = (came: ReadResult): ServeResult => {
+      if (came === undefined || isRefusal(came)) return came
+      return others.post(asked, came, () =>
+        this.#withNamed(asked, (named) => this.#posted(came, asked, named)),
+      )
+    }
+    const read = this.#bodies.read(asked)
+    return read instanceof Promise ? read.then(take) : take(read)
+  }
+
+  #withNamed(
+    asked: EndpointRequest,
+    serve: (named: ClientConnection | Refusal | undefined) => ServeResult,
+  ): ServeResult {
+    const id = sessionIdIn(asked.head)
     const named = id === undefined ? undefined : this.#named(id, asked)
-    return named instanceof Promise
-      ? named.then((client) => this.#read(asked, client))
-      : this.#read(asked, named)
+    return named instanceof Promise ? named.then(serve) : serve(named)
   }
 
   /** `named` is the client of the session in the head, or why there is none. */
@@ -169,12 +189,10 @@ export class McpHandlers {
   }
 
   #inSession(asked: EndpointRequest, serve: (client: ClientConnection) => Refusal | undefined): ServeResult {
-    const id = sessionIdIn(asked.head)
-    if (id === undefined) return noSessionId
-    const take = (named: ClientConnection | Refusal): Refusal | undefined =>
-      isRefusal(named) ? named : (refusesVersion(asked.head, named) ?? serve(named))
-    const named = this.#named(id, asked)
-    return named instanceof Promise ? named.then(take) : take(named)
+    return this.#withNamed(asked, (named) => {
+      if (named === undefined) return noSessionId
+      return isRefusal(named) ? named : (refusesVersion(asked.head, named) ?? serve(named))
+    })
   }
 
   /** The client of a session, or why there is none. A session of another process goes on here first. */
@@ -188,6 +206,9 @@ export class McpHandlers {
         ? frontClosing
         : this.#clients.revive(id, asked, asked.head.get('mcp-protocol-version')))
     if (isRefusal(named) || named.ready === undefined) return named
-    return named.ready.then(() => (named.open ? named : noSession))
+    return named.ready.then(() => {
+      if (named.open) return named
+      return this.#others?.isAway === true ? storeAway : noSession
+    })
   }
 }

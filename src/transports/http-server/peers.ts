@@ -35,8 +35,12 @@ export interface Peers {
   readonly isAway: boolean
   /** Undefined where no instance of this name runs. Rejects while nothing can be sent. */
   open(label: string, sink: PeerSink): Promise<PeerChannel | undefined>
-  /** Sends a short message to all other instances; it is lost while nothing can be sent. */
+  /** Sends a short message to all other instances, later where nothing can be sent now. */
   tellAll(bytes: Buffer): void
+  /** Says under this name that this instance has something, which the others ask for with `holderOf`. */
+  claim(name: string): void
+  /** The instance that has it. Rejects while the store cannot be asked. */
+  holderOf(name: string): Promise<string | undefined>
   /** Called once. */
   serve(handlers: PeerHandlers): void
 }

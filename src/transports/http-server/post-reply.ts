@@ -13,6 +13,7 @@ import type { Accepts } from './access.js'
 import type { PostedMessage } from './body.js'
 import type { EventStream } from './event-stream.js'
 import { statusOf } from './protocol.js'
+import { mayBeTask } from './session-tasks.js'
 import type { Fields, HttpResponse } from '../http1/server.js'
 import type { ClientConnection } from './client-connection.js'
 
@@ -42,6 +43,8 @@ export class PostReply implements Reply {
   readonly #hold: PostedMessage['hold']
   readonly #response: HttpResponse
   readonly #accepts: Accepts
+  /** Whether other instances may be asked about a task that its answer begins. */
+  readonly #mayBeTask: boolean
   /** The number of requests without an answer. */
   #pending: number
   readonly #answers: Message[] = []
@@ -72,6 +75,7 @@ export class PostReply implements Reply {
     this.#hold = hold
     this.#response = response
     this.#accepts = accepts
+    this.#mayBeTask = connection.sharesTasks && frames.some(mayBeTask)
     this.#pending = frames.filter(({ kind }) => kind === 'request').length
     hold?.hold()
     if (this.isCancelledByClosing) response.whenClosed(() => this.#left())
@@ -85,6 +89,7 @@ export class PostReply implements Reply {
   answer(message: Message, kind: AnswerKind): void {
     if (this.#pending === 0 || !this.#connection.passes(message)) return
     if (this.isOpening) this.#connection.opens(kind === 'error')
+    if (this.#mayBeTask) this.#connection.claimTask(message)
     if (kind === 'error' && this.isCancelledByClosing) this.#status = statusOf(message)
     if (this.#stream === undefined) this.#answers.push(message)
     else this.#stream.send(message)

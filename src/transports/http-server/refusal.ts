@@ -55,6 +55,11 @@ export const crowded: Refusal = refuse(503, 'Too many clients', { ...closing, 'r
 /** The front, or the endpoint of the request, is closing. */
 export const frontClosing: Refusal = refuse(503, 'Shutting down', { ...closing, 'retry-after': '1' })
 
+/** No session begins, and none goes on here, while the store of the instances cannot be asked. */
+export const storeAway: Refusal = refuse(503, 'The store of the sessions cannot be reached', {
+  'retry-after': '5',
+})
+
 export const noSession: Refusal = { status: 404, error: sessionNotFound('Session not found') }
 
 export const noSessionId: Refusal = refuse(400, 'Mcp-Session-Id is required')

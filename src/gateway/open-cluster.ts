@@ -1,0 +1,53 @@
+// The instances of a gateway that share a store. Loaded where there is a store.
+
+import type { Configuration } from '../config/configuration.js'
+import { ConfigError } from '../config/problems.js'
+import { labelOf } from '../mcp/instance-label.js'
+import type { LogSink, Runtime } from '../runtime/runtime.js'
+import { Cluster } from '../store/cluster.js'
+import { Sealer } from '../store/keys.js'
+import { openRedisStore, StoreRefused } from '../store/redis-store.js'
+import { type Store, StoreAway } from '../store/store.js'
+import { StoreBook } from '../store/store-book.js'
+import type { SessionIds } from '../transports/http-server/session-ids.js'
+import { Revocations } from './revocations.js'
+
+export interface ClusterContext {
+  readonly ids: SessionIds
+  /** Those of the configuration in force. */
+  readonly secrets: () => readonly string[]
+  readonly maxAgeMs: () => number
+  readonly runtime: Runtime
+  readonly log: LogSink
+}
+
+/** This instance among those that share the store, and what they share about sessions. */
+export interface OpenCluster {
+  readonly cluster: Cluster
+  readonly sessions: { readonly ids: SessionIds; readonly book: StoreBook }
+  readonly revocations: Revocations
+}
+
+/** `given` is a store in place of that of the configuration. @throws ConfigError when the store cannot be used */
+export async function openCluster(
+  { server, source }: Configuration,
+  given: Store | undefined,
+  context: ClusterContext,
+): Promise<OpenCluster> {
+  const { ids, secrets, maxAgeMs, runtime } = context
+  const label = labelOf(ids.source) ?? ids.source
+  try {
+    const store = given ?? (await openRedisStore(server.store ?? '', runtime))
+    const cluster = new Cluster({ ...context, label, store })
+    const book = new StoreBook(store, new Sealer(secrets, 'store', runtime), maxAgeMs)
+    cluster.onReturn = () => book.flush()
+    await cluster.start()
+    const revocations = new Revocations(cluster, runtime)
+    await revocations.read(server.tokens)
+    return { cluster, sessions: { ids, book }, revocations }
+  } catch (error) {
+    if (!(error instanceof StoreRefused || error instanceof StoreAway)) throw error
+    const hint = error instanceof StoreRefused ? error.hint : 'check whether it runs'
+    throw new ConfigError('CONFIG_INVALID', source, [{ path: 'server.store', problem: error.message, hint }])
+  }
+}

@@ -1,0 +1,68 @@
+// The book of the sessions of several instances, in their store.
+
+import { parse, write } from '../jsonrpc/text.js'
+import { putNewest } from '../runtime/limited-table.js'
+import type { SessionBook, SessionNotes } from '../transports/http-server/session-ids.js'
+import type { Sealer } from './keys.js'
+import { notesIn } from './session-book.js'
+import type { Store } from './store.js'
+
+/** What the store has not taken, of so many sessions, is written again later. */
+const UNWRITTEN_MAX = 10_000
+
+/** Any value: an entry under the key says that the session has ended. */
+const ENDED = Buffer.of(1)
+
+/** Notes are sealed, since they have the addresses of resources. */
+export class StoreBook implements SessionBook {
+  readonly #store: Store
+  readonly #sealer: Sealer
+  readonly #maxAgeMs: () => number
+  /** By key. */
+  readonly #unwritten = new Map<string, Buffer>()
+
+  constructor(store: Store, sealer: Sealer, maxAgeMs: () => number) {
+    this.#store = store
+    this.#sealer = sealer
+    this.#maxAgeMs = maxAgeMs
+  }
+
+  /** Rejects with StoreAway: a session that may have ended does not go on. */
+  async read(hash: string): Promise<SessionNotes | 'ended' | undefined> {
+    const [ended, said] = await Promise.all([this.#store.get(endedKey(hash)), this.#store.get(saidKey(hash))])
+    if (ended !== undefined || this.#unwritten.has(endedKey(hash))) return 'ended'
+    const opened = said && this.#sealer.open(said, saidKey(hash))
+    return opened && notesIn(parse(opened.toString()))
+  }
+
+  write(hash: string, notes: SessionNotes): void {
+    this.#put(saidKey(hash), this.#sealer.seal(Buffer.from(write(notes)), saidKey(hash)))
+  }
+
+  end(hash: string): void {
+    this.#put(endedKey(hash), ENDED)
+  }
+
+  /** Writes what the store has not taken. */
+  async flush(): Promise<void> {
+    await Promise.all([...this.#unwritten].map(([key, value]) => this.#write(key, value)))
+  }
+
+  #put(key: string, value: Buffer): void {
+    putNewest(this.#unwritten, key, value, UNWRITTEN_MAX)
+    this.#write(key, value).catch(() => {})
+  }
+
+  async #write(key: string, value: Buffer): Promise<void> {
+    await this.#store.put(key, value, Math.max(1, this.#maxAgeMs()))
+    if (this.#unwritten.get(key) === value) this.#unwritten.delete(key)
+  }
+}
+
+function endedKey(hash: string): string {
+  return `ended:${hash}`
+}
+
+function saidKey(hash: string): string {
+  return `said:${hash}`
+}

@@ -1,0 +1,288 @@
+// Gateways with one store and one key, and clients whose requests go now to one of them and now to another.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Gateway } from '../../src/gateway/gateway.js'
+import { openGateway } from '../../src/gateway/gateway.js'
+import { realClock } from '../../src/runtime/deadline.js'
+import { MemoryStore, SharedMemory } from '../../src/store/memory-store.js'
+import { type Answer, events, message, messageIn, open, send } from '../transports/support/http.js'
+import { bearer, gatewayConfig, sendStateless, tokenOf } from './support/gateway.js'
+import { claim } from './support/claim.js'
+import { at, textAt } from './support/json.js'
+import { itServer, nodeProgram, type ServerEntry } from './support/programs.js'
+import type { Scope } from './support/spawned.js'
+import { until, untilAnswered } from './support/waiting.js'
+
+type Fields = Readonly<Record<string, string>>
+type Json = Readonly<Record<string, unknown>>
+
+interface Instance {
+  readonly gateway: Gateway
+  readonly store: MemoryStore
+  readonly log: string[]
+}
+
+interface Setup {
+  readonly servers?: Readonly<Record<string, ServerEntry>>
+  readonly server?: Json
+}
+
+async function instances(t: Scope, setup: Setup = {}): Promise<readonly [Instance, Instance]> {
+  const { servers = { s: itServer() }, server = {} } = setup
+  const shared = new SharedMemory()
+  const start = async (instance: string): Promise<Instance> => {
+    const store = new MemoryStore(shared, realClock)
+    const log: string[] = []
+    const config = {
+      mcpServers: servers,
+      server: { stateKey: 'the key of both instances', instance, ...server },
+    }
+    const gateway = await openGateway(gatewayConfig(config), {
+      store,
+      log: ({ message: text }) => log.push(text),
+    })
+    t.after(() => gateway.close(0))
+    return { gateway, store, log }
+  }
+  return [await start('one'), await start('two')]
+}
+
+const version = { 'mcp-protocol-version': '2025-11-25' }
+
+async function opened(
+  { gateway: { port } }: Instance,
+  capabilities: Json = {},
+  more: Fields = {},
+): Promise<Fields> {
+  const params = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'eve', version: '1' } }
+  const answer = await send(port, { headers: more, body: message('initialize', 0, params) })
+  const id = answer.headers['mcp-session-id']
+  assert(typeof id === 'string', answer.body)
+  const fields = { 'mcp-session-id': id, ...version, ...more }
+  await send(port, { headers: fields, body: message('notifications/initialized') })
+  return fields
+}
+
+let ids = 0
+
+function ask(
+  { gateway: { port } }: Instance,
+  headers: Fields,
+  method: string,
+  params: object = {},
+): Promise<Answer> {
+  return send(port, { headers, body: message(method, ++ids, params) })
+}
+
+/** Calls a tool of `it-server.mjs`, and gives what it says. */
+async function call(to: Instance, headers: Fields, name: string, args: object = {}): Promise<unknown> {
+  const answer = await ask(to, headers, 'tools/call', { name: `s__${name}`, arguments: args })
+  assert.equal(answer.status, 200, answer.body)
+  return JSON.parse(textAt(messageIn(answer.body), 'result', 'content', 0, 'text'))
+}
+
+/** The params with which the process behind this instance has got this method. */
+async function said(to: Instance, headers: Fields, method: string): Promise<unknown[]> {
+  const lines = at(await call(to, headers, 'seen'), 'lines')
+  assert(Array.isArray(lines))
+  const messages = lines.map((line): unknown => JSON.parse(Buffer.from(String(line), 'base64').toString()))
+  return messages.filter((each) => at(each, 'method') === method).map((each) => at(each, 'params'))
+}
+
+const isolated = { s: itServer({}, { isolation: 'session' }) }
+
+describe('a session that a server keeps in the memory of a process', () => {
+  test('is served by its instance, to which the other one hands everything over', async (t) => {
+    const [one, two] = await instances(t, { servers: isolated })
+    const headers = await opened(one)
+    const pid = at(await call(one, headers, 'pids'), 'pid')
+    assert.equal(at(await call(two, headers, 'pids'), 'pid'), pid)
+    const big = await call(two, headers, 'big', { n: 1, bytes: 3_000_000 })
+    assert.equal(String(at(big, 'filler')).length, 3_000_000)
+    const long = 'x'.repeat(3_000_000)
+    assert.equal(at(await call(two, headers, 'nonce', { n: long }), 'n'), long)
+
+    const stream = await open(two.gateway.port, {
+      method: 'GET',
+      headers: { ...headers, accept: 'text/event-stream' },
+    })
+    assert.equal(stream.statusCode, 200)
+    let text = ''
+    stream.on('data', (chunk: Buffer) => (text += chunk.toString()))
+    stream.on('error', () => undefined)
+    const updated = { method: 'notifications/resources/updated', params: { uri: 'it://server/a' } }
+    await ask(two, headers, 'resources/subscribe', updated.params)
+    await call(two, headers, 'tell', updated)
+    await until(() => text.includes(updated.method))
+
+    assert.equal((await send(two.gateway.port, { method: 'DELETE', headers })).status, 200)
+    assert.equal((await ask(one, headers, 'ping')).status, 404)
+    assert.equal((await ask(two, headers, 'ping')).status, 404)
+  })
+
+  test('is refused to every other principal', async (t) => {
+    const tokens = [tokenOf('a', 'mcps_a'), tokenOf('b', 'mcps_b')]
+    const [one, two] = await instances(t, { servers: isolated, server: { tokens } })
+    const headers = await opened(one, {}, bearer('mcps_a'))
+    assert.equal((await ask(two, { ...headers, ...bearer('mcps_b') }, 'ping')).status, 404)
+    assert.equal((await ask(two, headers, 'ping')).status, 200)
+  })
+
+  test('has ended with its instance', async (t) => {
+    const [one, two] = await instances(t, { servers: isolated })
+    const headers = await opened(one)
+    await one.gateway.close(0)
+    assert.equal((await ask(two, headers, 'ping')).status, 404)
+  })
+
+  test('tells of a call whose instance does not answer that it may have been done', async (t) => {
+    const [one, two] = await instances(t, { servers: isolated })
+    const headers = await opened(one)
+    await one.store.close()
+    const { status, body } = await ask(two, headers, 'tools/call', { name: 's__nonce', arguments: {} })
+    assert.deepEqual([status, at(messageIn(body), 'error', 'data', 'reason')], [200, 'instance-lost'])
+  })
+})
+
+describe('a client whose requests go to two instances', () => {
+  test('answers a question of the one by a request to the other', async (t) => {
+    const [one, two] = await instances(t)
+    const headers = await opened(one, { sampling: {} })
+    const asking = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }
+    const response = await open(one.gateway.port, {
+      headers,
+      body: message('tools/call', ++ids, { name: 's__ask', arguments: asking }),
+    })
+    let text = ''
+    response.on('data', (chunk: Buffer) => (text += chunk.toString()))
+    await until(() => text.includes('sampling/createMessage'))
+    const question = events(text).find(({ data }) => data?.includes('sampling/createMessage') === true)
+    const id = at(JSON.parse(question?.data ?? ''), 'id')
+    const result = { model: 'm', role: 'assistant', content: { type: 'text', text: 'yes' } }
+    const answer = JSON.stringify({ jsonrpc: '2.0', id, result })
+    assert.equal((await send(two.gateway.port, { headers, body: answer })).status, 202)
+    await until(() => text.includes('"yes\\"') || text.includes('\\"yes'))
+  })
+
+  test('cancels a call of the one by a request to the other', async (t) => {
+    const [one, two] = await instances(t)
+    const headers = await opened(one)
+    const id = ++ids
+    const held = send(one.gateway.port, {
+      headers,
+      body: message('tools/call', id, { name: 's__never', arguments: {} }),
+    })
+    await untilAnswered(async () => (await said(one, headers, 'tools/call')).length > 1)
+    const cancelled = message('notifications/cancelled', undefined, { requestId: id })
+    assert.equal((await send(two.gateway.port, { headers, body: cancelled })).status, 202)
+    assert.ok([200, 202].includes((await held).status))
+    assert.equal((await said(one, headers, 'notifications/cancelled')).length, 1)
+  })
+
+  test('has its log level and its subscriptions on both', async (t) => {
+    const [one, two] = await instances(t)
+    const headers = await opened(one, { sampling: {} })
+    await call(one, headers, 'nonce')
+    await call(two, headers, 'nonce')
+    await ask(two, headers, 'logging/setLevel', { level: 'error' })
+    await ask(one, headers, 'resources/subscribe', { uri: 'it://server/a' })
+    for (const each of [one, two]) {
+      await untilAnswered(async () => (await said(each, headers, 'resources/subscribe')).length > 0)
+      await untilAnswered(async () => (await said(each, headers, 'logging/setLevel')).length > 0)
+    }
+  })
+
+  test('ends its session on both', async (t) => {
+    const [one, two] = await instances(t)
+    const headers = await opened(one)
+    assert.equal((await ask(two, headers, 'ping')).status, 200)
+    assert.equal((await send(two.gateway.port, { method: 'DELETE', headers })).status, 200)
+    await untilAnswered(async () => (await ask(one, headers, 'ping')).status === 404)
+    assert.equal((await ask(two, headers, 'ping')).status, 404)
+  })
+
+  test('comes back without a session to the other one, and its call goes on', async (t) => {
+    const [one, two] = await instances(t)
+    const _meta = claim({ sampling: {} })
+    const params = {
+      name: 's__ask',
+      arguments: { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } },
+      _meta,
+    }
+    const asked = messageIn((await sendStateless(one.gateway.port, { method: 'tools/call', params })).body)
+    const requestState = textAt(asked, 'result', 'requestState')
+    assert.match(requestState, /^mcps-proxy\.one\./)
+    const answer = { model: 'm', role: 'assistant', content: { type: 'text', text: 'yes' } }
+    const again = { ...params, requestState, inputResponses: { q1: answer } }
+    const done = await sendStateless(two.gateway.port, { method: 'tools/call', params: again })
+    assert.match(textAt(messageIn(done.body), 'result', 'content', 0, 'text'), /yes/)
+  })
+
+  test('asks the other one about a task, and gets its result', async (t) => {
+    const [one, two] = await instances(t, { servers: { s: nodeProgram('task-server.mjs', {}, {}) } })
+    const headers = await opened(one, { sampling: {} })
+    const params = { name: 's__work', arguments: { id: 'a' }, task: {} }
+    const begun = messageIn((await ask(one, headers, 'tools/call', params)).body)
+    const taskId = textAt(begun, 'result', 'task', 'taskId')
+    const got = async (to: Instance): Promise<unknown> =>
+      at(messageIn((await ask(to, headers, 'tasks/get', { taskId })).body), 'result', 'taskId')
+    assert.deepEqual([await got(one), await got(two)], [taskId, taskId])
+    const unknown = await ask(two, headers, 'tasks/get', { taskId: 'none' })
+    assert.equal(at(messageIn(unknown.body), 'error', 'code'), -32602)
+  })
+
+  test('costs the store nothing for its calls', async (t) => {
+    const [one, two] = await instances(t)
+    const headers = await opened(one)
+    await call(two, headers, 'nonce')
+    let asked = 0
+    for (const { store } of [one, two])
+      for (const name of ['get', 'put', 'add', 'send'] as const)
+        t.mock.method(store, name, (key: string, ...rest: unknown[]) => {
+          if (!key.startsWith('instance:')) asked++
+          return Reflect.apply(MemoryStore.prototype[name], store, [key, ...rest])
+        })
+    for (let count = 0; count < 5; count++) {
+      await call(one, headers, 'nonce')
+      await call(two, headers, 'nonce')
+    }
+    assert.equal(asked, 0)
+    await ask(one, headers, 'logging/setLevel', { level: 'error' })
+    assert.notEqual(asked, 0)
+  })
+})
+
+describe('while the store is away', () => {
+  test('calls go on, and no session begins or moves', async (t) => {
+    const [one, two] = await instances(t)
+    const headers = await opened(one)
+    two.store.isAway = true
+    one.store.isAway = true
+    assert.equal(at(await call(one, headers, 'nonce', { n: 1 }), 'n'), 1)
+    const moved = await ask(two, headers, 'ping')
+    const begun = await send(one.gateway.port, {
+      body: message('initialize', 0, { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: {} }),
+    })
+    for (const { status, headers: fields } of [moved, begun])
+      assert.deepEqual([status, fields['retry-after']], [503, '5'])
+    two.store.isAway = false
+    assert.equal((await ask(two, headers, 'ping')).status, 200)
+    assert.deepEqual(
+      two.log.filter((text) => text.includes('the store')),
+      [
+        'the store cannot be reached: new sessions are refused until it can be',
+        'the store can be reached again',
+      ],
+    )
+  })
+
+  test('a session that its client ends stays ended once the store is back', async (t) => {
+    const [one, two] = await instances(t)
+    const headers = await opened(one)
+    one.store.isAway = true
+    assert.equal((await send(one.gateway.port, { method: 'DELETE', headers })).status, 200)
+    one.store.isAway = false
+    await untilAnswered(async () => (await ask(two, headers, 'ping')).status === 404)
+  })
+})
