@@ -33,6 +33,8 @@ const CLAIMS_MAX = 4096
 const RENEWAL_MS = 2000
 /** An instance that has not taken a message after this time is taken to be gone. */
 const TAKEN_MS = 2000
+/** An instance says that it has taken a request where it has not answered after this time. */
+const ACKNOWLEDGED_MS = 250
 /** Of all channels together: the memory that they need in the store. */
 const ON_THE_WAY_BYTES_MAX = 67_108_864 // 64 MiB
 /** As many as there may be connections, and as many from others. */
@@ -198,6 +200,7 @@ export class Cluster implements Peers {
       data: (bytes, isLast) => {
         send(isOpener && !open.hasSent ? 'open' : 'data', Number(isLast), bytes)
         open.hasSent = true
+        if (!isOpener) open.patience?.cancel()
       },
       taken: (bytes) => send('taken', bytes),
       cut: () => send('cut', 0),
@@ -337,17 +340,21 @@ export class Cluster implements Peers {
       const answer = { kind: 'cut', channel: head.channel, isOpener: !head.isOpener, value: 0 }
       return void this.#send(addressOf(head), answer).catch(() => {})
     }
-    known.patience?.cancel()
+    // Any message shows that the other instance has taken the first one.
+    if (!head.isOpener) known.patience?.cancel()
     if (head.kind === 'data') known.channel.received(bytes, isLast)
     else if (head.kind === 'taken') known.channel.wasTaken(head.value)
     else if (head.kind === 'cut') known.channel.lost()
   }
 
   #accept(head: Head, bytes: Buffer, isLast: boolean): void {
-    const { channel } = this.#channelTo({ label: head.label, mark: head.mark }, head.channel, false)
+    const open = this.#channelTo({ label: head.label, mark: head.mark }, head.channel, false)
+    const { channel } = open
     if (this.#opened === undefined || this.#channels.size > 2 * CHANNELS_MAX) return channel.cut()
-    const taken = { kind: 'taken', channel: head.channel, isOpener: false, value: 0 }
-    this.#send(addressOf(head), taken).catch(() => channel.lost())
+    open.patience = this.#options.runtime.setTimer(ACKNOWLEDGED_MS, () => {
+      const taken = { kind: 'taken', channel: head.channel, isOpener: false, value: 0 }
+      this.#send(addressOf(head), taken).catch(() => channel.lost())
+    })
     channel.sink = this.#opened(channel)
     channel.received(bytes, isLast)
   }
@@ -362,7 +369,7 @@ interface OpenChannel {
   readonly peer: Peer
   readonly channel: Channel
   hasSent: boolean
-  /** Ends when the other instance has taken the first message. */
+  /** Of the side that has opened it: for a first message. Of the other side: until the first one is acknowledged. */
   patience: Timer | undefined
 }
 

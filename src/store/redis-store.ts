@@ -5,6 +5,7 @@
 
 import type { RedisArgument } from '@redis/client'
 import { repeat, within } from '../runtime/deadline.js'
+import { putNewest } from '../runtime/limited-table.js'
 import type { Runtime, Timer } from '../runtime/runtime.js'
 import { ALL, type Bucket, type Store, StoreAway, type TakenTokens } from './store.js'
 
@@ -27,9 +28,14 @@ const SILENCE_MS = 10_000
 const RECONNECT_MS_MAX = 1000
 /** Messages that are read together. */
 const READ_MAX = 100
-/** Kept for an instance that does not read, and of messages to all. */
-const INBOX_MS = 30_000
+/** Kept for an instance that does not read, and how often a sender says so. */
+const INBOX_MS = 60_000
+const INBOX_RENEWAL_MS = 20_000
 const MESSAGES_TO_ALL_MAX = 1000
+/** Messages that were read are removed after so many bytes. */
+const READ_BYTES_MAX = 262_144 // 256 KiB
+/** As many inboxes as instances that one sends to. */
+const INBOXES_MAX = 1000
 
 /** Numbers of Lua lose their fraction on the way, so the tokens are a text. */
 const TAKE = `
@@ -114,6 +120,8 @@ export class RedisStore implements Store {
   readonly latency: { count: number; sumMs: number } = { count: 0, sumMs: 0 }
   readonly #client: Client
   readonly #clock: Clock
+  /** When the inboxes of instances were last kept for longer. */
+  readonly #renewedMs = new Map<string, number>()
   #reader: Client | undefined
   #probe: Timer | undefined
   #isAway = false
@@ -156,10 +164,11 @@ export class RedisStore implements Store {
   async send(to: string, message: Buffer): Promise<void> {
     const key = inbox(to)
     const trim = to === ALL ? ['MAXLEN', '~', String(MESSAGES_TO_ALL_MAX)] : []
-    await Promise.all([
-      this.#ask(['XADD', key, ...trim, '*', 'm', message]),
-      this.#ask(['PEXPIRE', key, String(INBOX_MS)]),
-    ])
+    const sent = this.#ask(['XADD', key, ...trim, '*', 'm', message])
+    const nowMs = this.#clock.now()
+    if (nowMs - (this.#renewedMs.get(key) ?? -Infinity) < INBOX_RENEWAL_MS) return void (await sent)
+    putNewest(this.#renewedMs, key, nowMs, INBOXES_MAX)
+    await Promise.all([sent, this.#ask(['PEXPIRE', key, String(INBOX_MS)])])
   }
 
   async receive(instance: string, take: (message: Buffer) => void): Promise<void> {
@@ -183,6 +192,7 @@ export class RedisStore implements Store {
   /** Reads on after the last message of each stream; the messages to this instance are removed once they are read. */
   async #read(reader: Client, places: Map<string, string>, take: (message: Buffer) => void): Promise<void> {
     const [own = ''] = places.keys()
+    let readBytes = 0
     while (!this.#isClosed) {
       try {
         const block = ['BLOCK', String(BLOCK_MS), 'COUNT', String(READ_MAX)]
@@ -196,10 +206,13 @@ export class RedisStore implements Store {
         for (const [key, entries] of streamsOf(reply)) {
           for (const { id, message } of entries) {
             places.set(key, id)
+            if (key === own) readBytes += message.length
             take(message)
           }
-          if (key === own) this.#ask(['XTRIM', own, 'MINID', places.get(own) ?? '0']).catch(() => {})
         }
+        if (readBytes < READ_BYTES_MAX) continue
+        readBytes = 0
+        this.#ask(['XTRIM', own, 'MINID', places.get(own) ?? '0']).catch(() => {})
       } catch {
         await new Promise<void>((resolve) => void this.#clock.setTimer(PROBE_MS, resolve))
       }
