@@ -84,8 +84,17 @@ export function nginxKeepingAlive({ seconds, connections }: KeepAlive): Balancer
   }
 }
 
+const serverNames = ['one', 'two', 'three']
+
 /** `check` is the line of the backend that says how its server is asked whether it is well, `more` another one. */
-export function haproxyProgram(frontPort: number, check: string, more = ''): SystemProgram {
+export function haproxyProgram(
+  frontPorts: number | readonly number[],
+  check: string,
+  more = '',
+): SystemProgram {
+  const servers = [frontPorts]
+    .flat()
+    .map((port, index) => `  server ${serverNames[index]} 127.0.0.1:${port} check`)
   return {
     command: 'haproxy',
     args: (_folder, config) => ['-db', '-f', config],
@@ -103,7 +112,7 @@ frontend clients
 backend front
   ${check}
   ${more}
-  server one 127.0.0.1:${frontPort} check
+${servers.join('\n')}
 `,
   }
 }
@@ -126,6 +135,34 @@ const haproxy: Balancer = {
   reuses: true,
   start: (scope, frontPort) => startProgram(scope, haproxyProgram(frontPort, 'option httpchk GET /health')),
 }
+
+/** What spreads requests over several fronts, one after the other. */
+export interface RoundRobin {
+  readonly title: string
+  start(scope: Scope, frontPorts: readonly number[]): Promise<Running>
+}
+
+/** A front that does not answer a check is left out after 200 ms. */
+const roundRobinHaproxy: RoundRobin = {
+  title: 'HAProxy',
+  start: (scope, frontPorts) => {
+    const more = 'balance roundrobin\n  option redispatch\n  default-server inter 100 fall 2 rise 1'
+    return startProgram(scope, haproxyProgram(frontPorts, 'option httpchk GET /ready', more))
+  },
+}
+
+/** A front that refuses a connection is left out for a second. */
+const roundRobinNginx: RoundRobin = {
+  title: 'nginx',
+  start: (scope, frontPorts) => {
+    const servers = frontPorts.map((port) => `server 127.0.0.1:${port} max_fails=1 fail_timeout=1s;`)
+    const upstream = `upstream front { ${servers.join(' ')} }`
+    const location = 'proxy_pass http://front; proxy_buffering off;'
+    return startProgram(scope, nginx({ upstream, location }))
+  },
+}
+
+export const roundRobins: readonly RoundRobin[] = [roundRobinHaproxy, roundRobinNginx]
 
 export const balancers: readonly Balancer[] = [
   plainNginx,

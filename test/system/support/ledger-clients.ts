@@ -39,6 +39,8 @@ type Answer = { action: 'accept'; content: { value: string } }
 
 /** Longer than any wait that a fault causes; a call that is not over then hangs. */
 const CALL_MS = 60_000
+/** An answer to a question that is lost on its way is not sent again by these clients, so that the call ends with this time. */
+const ASK_MS = 15_000
 const PAUSE_MS = 40
 /** A client that nobody tells when the gateway is back tries again; no test waits for the pauses that are usual. */
 const reconnectionOptions = {
@@ -95,6 +97,8 @@ export class LedgerClient {
   readonly #isAskable: boolean
   readonly #pauseMs: number
   readonly #open = new Set<string>()
+  /** Its calls whose question it has answered. */
+  readonly #answeredTo = new Set<string>()
   #library: Library | undefined
   #count = 0
   #isStopped = false
@@ -150,12 +154,14 @@ export class LedgerClient {
     const tool = kind === 3 ? 'slow' : kind === 6 && this.#isAskable ? 'ask' : 'add'
     this.#open.add(n)
     const onprogress = ({ message }: Progress): void => this.#expect(message === n, `progress of ${message}`)
-    const options = { timeout: CALL_MS, onprogress }
+    const options = { timeout: tool === 'ask' ? ASK_MS : CALL_MS, onprogress }
     const end = await this.#library?.call(tool, { n, ms: 300 }, options).then(
       (result) => this.#endOf(result, tool === 'ask' ? valueOf(n) : n),
-      (error: unknown) => endOf(error),
+      (error: unknown) =>
+        this.#answeredTo.has(n) && /timed out/.test(String(error)) ? 'answer-lost' : endOf(error),
     )
     this.#open.delete(n)
+    this.#answeredTo.delete(n)
     this.calls.push({ n, end: end ?? 'no client' })
   }
 
@@ -168,6 +174,7 @@ export class LedgerClient {
 
   #answer(message: string): Answer {
     this.#expect(this.#open.has(message), `the question ${message}`)
+    this.#answeredTo.add(message)
     return { action: 'accept', content: { value: valueOf(message) } }
   }
 

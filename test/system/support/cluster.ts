@@ -1,0 +1,148 @@
+// Three gateways with one key and one store, which a test ends, stops and starts again.
+
+import { type Server, type Socket, connect, createServer } from 'node:net'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { freePort } from '../../integration/support/free-port.js'
+import { tokenOf } from '../../integration/support/gateway.js'
+import { numberAt } from '../../integration/support/json.js'
+import { cli } from '../../integration/support/programs.js'
+import { type Scope, scratch } from '../../integration/support/spawned.js'
+import { Ledger } from './ledger.js'
+import { Restartable } from './restartable.js'
+
+/** The users of a cluster, and their tokens. */
+export const tokens = { ann: 'ann-0123456789abcdef', bob: 'bob-0123456789abcdef' } as const
+
+export type User = keyof typeof tokens
+
+export const labels = ['a', 'b', 'c'] as const
+
+/** The keys of a cluster; it begins with the first. */
+export const [stateKey, otherKey] = [
+  'a key of the cluster, number 1',
+  'a key of the cluster, number 2',
+] as const
+
+/** Where each user finds which servers. */
+export const paths = { shared: '/mcp', apart: '/api/private/mcp', other: '/api/other/mcp' } as const
+
+/** Passes connections on to a port, until it is cut. */
+export class Relay {
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  #isCut = false
+
+  private constructor(to: number) {
+    this.#server = createServer((near) => {
+      if (this.#isCut) {
+        near.destroy()
+        return
+      }
+      const far = connect(to, '127.0.0.1')
+      for (const socket of [near, far]) {
+        this.#sockets.add(socket)
+        socket.on('error', () => undefined)
+        socket.on('close', () => {
+          this.#sockets.delete(socket)
+          near.destroy()
+          far.destroy()
+        })
+      }
+      near.pipe(far).pipe(near)
+    })
+  }
+
+  static async open(scope: Scope, to: number): Promise<Relay> {
+    const relay = new Relay(to)
+    relay.#server.listen(0, '127.0.0.1')
+    await once(relay.#server, 'listening')
+    scope.after(() => {
+      relay.cut()
+      relay.#server.close()
+    })
+    return relay
+  }
+
+  get port(): number {
+    return numberAt(this.#server.address(), 'port')
+  }
+
+  /** No byte passes from now on, and both ends are told. */
+  cut(): void {
+    this.#isCut = true
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  /** No byte passes for now, and no end is told. */
+  stall(): void {
+    for (const socket of this.#sockets) socket.pause()
+  }
+
+  mend(): void {
+    this.#isCut = false
+    for (const socket of this.#sockets) socket.resume()
+  }
+}
+
+export interface Cluster {
+  readonly ledger: Ledger
+  readonly instances: readonly Restartable[]
+  readonly ports: readonly number[]
+  readonly redis: Restartable
+  /** The way of the first instance to the store. */
+  readonly relay: Relay
+}
+
+/** Starts a store and three gateways; all is gone after the scope. */
+export async function startCluster(scope: Scope): Promise<Cluster> {
+  const ledger = new Ledger(scope)
+  const redis = await startRedis(scope)
+  const relay = await Relay.open(scope, redis.port)
+  const config = join(scratch(scope), 'config.json')
+  writeFileSync(config, JSON.stringify(configOf(ledger)))
+  const instances: Restartable[] = []
+  for (const label of labels) {
+    const port = await freePort()
+    const store = label === 'a' ? relay.port : redis.port
+    const env = {
+      HOME: scratch(scope),
+      MCPS_PROXY_INSTANCE: label,
+      MCPS_PROXY_STATE_KEY: stateKey,
+      MCPS_PROXY_STORE: `redis://127.0.0.1:${store}`,
+    }
+    const args = [cli, 'http', '--config', config, '--port', String(port)]
+    instances.push(new Restartable(scope, { command: process.execPath, args, env, port }))
+  }
+  await Promise.all(instances.map((each) => each.start()))
+  return { ledger, redis, relay, instances, ports: instances.map(({ port }) => port) }
+}
+
+const plain = { prefix: false, describe: false }
+
+function configOf(ledger: Ledger): Readonly<Record<string, unknown>> {
+  return {
+    schemas: {
+      default: { mcpServers: { ledger: ledger.server(plain) } },
+      private: { mcpServers: { own: ledger.server({ ...plain, isolation: 'session' }) } },
+      other: { mcpServers: { other: ledger.server(plain) } },
+    },
+    server: {
+      allowedHosts: ['127.0.0.1', 'front'],
+      drainDelay: 1000,
+      previousStateKey: `\${PREVIOUS_KEY:-${otherKey}}`,
+      tokens: Object.entries(tokens).map(([name, token]) => tokenOf(name, token)),
+    },
+  }
+}
+
+/** What it has said yes to is in its file, which the system keeps when the process is killed. */
+async function startRedis(scope: Scope): Promise<Restartable> {
+  const port = await freePort()
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', scratch(scope), '--save', '']
+  const durable = ['--appendonly', 'yes']
+  const redis = new Restartable(scope, { command: 'redis-server', args: [...args, ...durable], port })
+  await redis.start()
+  return redis
+}
