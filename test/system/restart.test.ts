@@ -52,6 +52,7 @@ function held(t: Scope, ledger: Ledger): Promise<Gateway> {
 
 const cases = [
   ['SIGTERM', bound, 'SIGTERM'],
+  ['kill -9', bound, 'SIGKILL'],
   ['SIGTERM, and the socket is held', held, 'SIGTERM'],
 ] as const
 
