@@ -114,7 +114,7 @@ const linesMax = table(`
   transports             | 871
   transports/http1       | 1517
   transports/http-client | 1780
-  transports/http-server | 3628
+  transports/http-server | 3629
   upstream/contracts     | 749
   upstream/process       | 1204
   upstream/auth          | 331
@@ -122,7 +122,7 @@ const linesMax = table(`
   upstream/server        | 4645
   upstream/http          | 227
   kept                   | 441
-  store                  | 1560
+  store                  | 1567
   upstream/kinds         | 608
   limits                 | 171
   real-runtime           | 47
@@ -139,7 +139,7 @@ const linesMax = table(`
   policy                 | 418
   proxy                  | 906
   front-auth             | 1050
-  gateway                | 1499
+  gateway                | 1504
   metrics                | 923
   index                  | 49
   replay                 | 1876

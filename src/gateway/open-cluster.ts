@@ -40,10 +40,10 @@ export async function openCluster(
     const store = given ?? (await openRedisStore(server.store ?? '', runtime))
     const cluster = new Cluster({ ...context, label, store })
     const book = new StoreBook(store, new Sealer(secrets, 'store', runtime), maxAgeMs)
-    cluster.onReturn = () => book.flush()
     await cluster.start()
     const revocations = new Revocations(cluster, runtime)
     await revocations.read(server.tokens)
+    cluster.onReturn = async () => void (await Promise.all([book.flush(), revocations.read()]))
     return { cluster, sessions: { ids, book }, revocations }
   } catch (error) {
     if (!(error instanceof StoreRefused || error instanceof StoreAway)) throw error

@@ -57,11 +57,16 @@ export class Revocations {
     this.#timer.cancel()
   }
 
-  /** A revoked token stays revoked, also where the store has answered before the message about it came. */
+  /**
+   * A revoked token stays revoked, also where the store has answered before the message about it came. A store that has begun
+   * empty gets it again, for instances that start later.
+   */
   async #readAll(): Promise<void> {
-    const hashes = [...this.#states.keys()].filter((sha256) => this.stateOf(sha256) !== 'revoked')
-    const read = hashes.map(async (sha256) => {
-      const entry = await this.#cluster.store.get(keyOf(sha256))
+    const { store } = this.#cluster
+    const read = [...this.#states.keys()].map(async (sha256) => {
+      if (this.stateOf(sha256) === 'revoked')
+        return void (await store.add(keyOf(sha256), Buffer.of(1), KEPT_MS))
+      const entry = await store.get(keyOf(sha256))
       if (entry !== undefined) this.#revoke(sha256)
       else if (this.stateOf(sha256) === 'unknown') this.#set(sha256, 'valid')
     })

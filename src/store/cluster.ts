@@ -126,7 +126,7 @@ export class Cluster implements Peers {
   /** Rejects with StoreAway. */
   async start(): Promise<void> {
     const { store, label, runtime } = this.#options
-    store.onChange = () => this.#changed()
+    store.onChange = (cause) => this.#changed(cause)
     await store.receive(label, (message) => this.#take(message))
     await this.#renew()
     this.#renewal = repeat(runtime, RENEWAL_MS, () => void this.#watch().catch(() => {}))
@@ -170,10 +170,7 @@ export class Cluster implements Peers {
     this.#forwards++
     const open = this.#channelTo({ label, mark }, ++this.#lastChannel, true)
     open.channel.sink = sink
-    open.patience = setDeadline(this.#options.runtime, TAKEN_MS, () => {
-      open.channel.cut()
-      sink.gone()
-    })
+    open.patience = setDeadline(this.#options.runtime, TAKEN_MS, () => giveUp(open))
     return open.channel
   }
 
@@ -239,8 +236,8 @@ export class Cluster implements Peers {
     const peers = new Set([...this.#channels.values()].map(({ peer }) => peer.label))
     for (const label of peers) {
       const mark = await this.#lookUp(label)
-      for (const { peer, channel } of this.#channels.values())
-        if (peer.label === label && peer.mark !== mark) channel.lost()
+      for (const open of this.#channels.values())
+        if (open.peer.label === label && open.peer.mark !== mark) giveUp(open)
     }
   }
 
@@ -258,7 +255,7 @@ export class Cluster implements Peers {
     return mark
   }
 
-  #changed(): void {
+  #changed(cause?: unknown): void {
     const { log, runtime } = this.#options
     if (!this.isAway) {
       this.#awaySinceMs = undefined
@@ -266,7 +263,8 @@ export class Cluster implements Peers {
       return void this.#comeBack().catch(() => {})
     }
     this.#awaySinceMs = runtime.now()
-    log({ level: 'error', message: 'the store cannot be reached: new sessions are refused until it can be' })
+    const message = 'the store cannot be used: new sessions are refused until it can be'
+    log({ level: 'error', message, details: { error: cause } })
     this.#newMark()
     for (const { channel } of this.#channels.values()) channel.lost()
   }
@@ -360,8 +358,8 @@ export class Cluster implements Peers {
   }
 
   #loseAllOf({ label, mark }: Peer): void {
-    for (const { peer, channel } of this.#channels.values())
-      if (peer.label === label && peer.mark === mark) channel.lost()
+    for (const open of this.#channels.values())
+      if (open.peer.label === label && open.peer.mark === mark) giveUp(open)
   }
 }
 
@@ -371,6 +369,12 @@ interface OpenChannel {
   hasSent: boolean
   /** Of the side that has opened it: for a first message. Of the other side: until the first one is acknowledged. */
   patience: Timer | undefined
+}
+
+/** The other instance may have been stopped only, and must not wait for this end. */
+function giveUp({ channel }: OpenChannel): void {
+  channel.cut()
+  channel.sink.gone()
 }
 
 function leaseOf(label: string): string {

@@ -115,7 +115,7 @@ async function loadPackage() {
 }
 
 export class RedisStore implements Store {
-  onChange: () => void = () => {}
+  onChange: (cause?: unknown) => void = () => {}
   /** Of the commands that were answered. */
   readonly latency: { count: number; sumMs: number } = { count: 0, sumMs: 0 }
   readonly #client: Client
@@ -130,7 +130,7 @@ export class RedisStore implements Store {
   constructor(client: Client, clock: Clock) {
     this.#client = client
     this.#clock = clock
-    client.on('error', () => this.#leave())
+    client.on('error', (error: unknown) => this.#leave(error))
   }
 
   get isAway(): boolean {
@@ -234,21 +234,21 @@ export class RedisStore implements Store {
       return came.reply
     } catch (error) {
       answer.catch(() => {})
-      // A store that answers is there, whatever it says.
-      if (!isReply(error)) this.#leave()
+      // A store that answers is there, whatever else it says.
+      if (!isReply(error) || refusesToWrite.test(error.message)) this.#leave(error)
       throw new StoreAway(error)
     }
   }
 
-  #leave(): void {
+  #leave(cause: unknown): void {
     if (this.#isAway || this.#isClosed) return
     this.#isAway = true
-    this.onChange()
+    this.onChange(cause)
     this.#probe = repeat(
       this.#clock,
       PROBE_MS,
       () =>
-        void this.#command(['PING']).then(
+        void this.#command(['SET', named('probe'), '', 'PX', String(PROBE_MS)]).then(
           () => this.#comeBack(),
           () => {},
         ),
@@ -272,9 +272,12 @@ function inbox(to: string): string {
 }
 
 /** The first word of an error that the store itself has written. */
-function isReply(error: unknown): boolean {
+function isReply(error: unknown): error is Error {
   return error instanceof Error && /^[A-Z]+ /.test(error.message)
 }
+
+/** Its memory or its disk is full, or it is a replica now: nothing that is shared holds any more. */
+const refusesToWrite = /^(?:OOM|MISCONF|READONLY|NOREPLICAS) /
 
 interface Entry {
   readonly id: string

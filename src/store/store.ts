@@ -35,8 +35,8 @@ export interface Store {
   readonly isAway: boolean
   /** Of the commands that were answered; absent where they take no time. */
   readonly latency?: { readonly count: number; readonly sumMs: number }
-  /** Is called whenever `isAway` has changed. */
-  onChange: () => void
+  /** Is called whenever `isAway` has changed; `cause` says why it is away, where that is known. */
+  onChange: (cause?: unknown) => void
   close(): Promise<void>
 }
 

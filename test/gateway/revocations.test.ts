@@ -88,6 +88,17 @@ describe('a token', () => {
     assert.deepEqual([get('ann'), get('bob'), ends()], [401, 'bob', 1])
   })
 
+  test('stays revoked for instances that start after the store has lost everything', async () => {
+    const clock = new FakeClock()
+    const [one, other] = await instances(clock, 2)
+    await one.revocations.read([ann, bob])
+    await one.revoke(ann)
+    await one.store.delete(`revoked:${ann.sha256}`)
+    await one.revocations.read()
+    await other?.revocations.read([ann, bob])
+    assert.deepEqual([other?.get('ann'), other?.get('bob')], [401, 'bob'])
+  })
+
   test('stays revoked where the store had answered before', async () => {
     const [one, other] = await instances(new FakeClock(), 2)
     await other?.revocations.read([ann])

@@ -193,6 +193,16 @@ describe('a client whose requests go to two instances', () => {
     }
   })
 
+  test('resumes a stream of one that has not the session open, by a request to the other', async (t) => {
+    const [one, two] = await instances(t, { server: { tokens: [tokenOf('a', 'mcps_a')] } })
+    const headers = await opened(two, {}, bearer('mcps_a'))
+    const more = { accept: 'text/event-stream', 'last-event-id': 'one.000000.0-1' }
+    const stream = await open(two.gateway.port, { method: 'GET', headers: { ...headers, ...more } })
+    stream.on('error', () => undefined)
+    assert.equal(stream.statusCode, 200)
+    assert.equal((await ask(one, headers, 'ping')).status, 200)
+  })
+
   test('ends its session on both', async (t) => {
     const [one, two] = await instances(t)
     const headers = await opened(one)
@@ -271,7 +281,7 @@ describe('while the store is away', () => {
     assert.deepEqual(
       two.log.filter((text) => text.includes('the store')),
       [
-        'the store cannot be reached: new sessions are refused until it can be',
+        'the store cannot be used: new sessions are refused until it can be',
         'the store can be reached again',
       ],
     )

@@ -167,13 +167,25 @@ describe('a channel between two instances', () => {
     b.store.isAway = false
     await until(() => end.isGone)
     assert.deepEqual(log, [
-      'the store cannot be reached: new sessions are refused until it can be',
+      'the store cannot be used: new sessions are refused until it can be',
       'the store can be reached again',
     ])
     const again = await opened(a, 'b')
     again.channel?.write([Buffer.from('again')])
     await until(() => b.ends.length === 2)
     assert.equal(b.ends[1]?.text, 'again')
+  })
+
+  test('is gone on both sides when one of them was stopped for longer than its lease', async (t) => {
+    const shared = new SharedMemory()
+    const [a, b] = [await instance(t, shared, 'a'), await instance(t, shared, 'b')]
+    const end = await opened(a, 'b')
+    end.channel?.write([Buffer.from('x')])
+    await until(() => b.ends.length === 1)
+    a.store.put = () => Promise.resolve()
+    shared.entries.delete('instance:a')
+    await until(() => b.ends[0]?.isGone === true)
+    await until(() => end.isGone)
   })
 
   test('is gone when its instance has ended', async (t) => {

@@ -56,6 +56,20 @@ describe('a store in Redis', () => {
     assert.deepEqual(came, ['again'])
   })
 
+  test('is away while Redis refuses to write', async (t) => {
+    const { port } = await startRedis(t)
+    const store = await openAt(t, port)
+    let why: unknown
+    store.onChange = (cause) => (why ??= cause)
+    await tellRedis(port, 'CONFIG SET maxmemory 1')
+    await assert.rejects(store.put('key', Buffer.from('x'), 60_000), StoreAway)
+    assert.equal(store.isAway, true)
+    assert.match(String(why), /OOM/)
+    await tellRedis(port, 'CONFIG SET maxmemory 0')
+    await until(() => !store.isAway)
+    await store.put('key', Buffer.from('x'), 60_000)
+  })
+
   test('goes on after each of its connections was closed', async (t) => {
     const { port } = await startRedis(t)
     const [one, other] = [await openAt(t, port), await openAt(t, port)]

@@ -248,7 +248,8 @@ export class HttpServer {
     const { path, query } = targetOf(head.target)
     const route = this.#routes.find(path, sender)
     if (route.kind !== 'mcp') return route.kind === 'nothing' ? route.refusal : noSession
-    const owner = { endpoint: route.endpoint, principal: sender.principal }
+    const { principal, credential } = sender
+    const owner = { endpoint: route.endpoint, principal, credential }
     const id = sessionIdIn(head)
     const isKnown = id !== undefined && this.#clients.session('session', id, owner) !== undefined
     if (request.isTold && !isKnown) return noSession
