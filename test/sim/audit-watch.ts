@@ -11,7 +11,7 @@ import type { Wrong } from './wrong.js'
 const CALL = 'tools/call'
 
 /** What the front refuses by itself becomes no call. */
-const NO_CALL = /^HTTP \d|Header mismatch|Session not found/
+const NO_CALL = /^HTTP \d|Header mismatch|Session not found|"instance-lost"/
 
 /** How the answer of a client and a line of the audit name an end. */
 type End = 'asked' | 'result' | 'error'
@@ -49,7 +49,7 @@ export class AuditWatch {
 }
 
 function compare(ledger: Ledger, nonce: string, entries: readonly Entry[], lines: readonly unknown[]): void {
-  const open = entries.filter(({ answers }) => answers.length === 0).length
+  const open = entries.filter(isOpen).length
   const said = (check: 'wrong-audit' | 'not-audited', end: End): void =>
     ledger.fail(check, `${nonce} (${end}): ${JSON.stringify(lines)}; ${entries.map(textOf).join()}`)
   for (const end of ['asked', 'result', 'error'] as const) {
@@ -60,6 +60,11 @@ function compare(ledger: Ledger, nonce: string, entries: readonly Entry[], lines
     if (written < calls.length) said('not-audited', end)
   }
   if (lines.length > entries.length) ledger.fail('wrong-audit', `${nonce} has ${lines.length} lines`)
+}
+
+/** It has no answer, or another instance has answered in place of the one that has the call. */
+function isOpen({ answers: [answer] }: Entry): boolean {
+  return answer === undefined || answer.text.includes('"instance-lost"')
 }
 
 function textOf({ answers: [answer] }: Entry): string {

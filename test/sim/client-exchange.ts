@@ -41,7 +41,8 @@ export interface ResponseOwner {
   answered(answer: Answer, exchange: ClientExchange): void
   /** A stream has ended in good order. */
   ended(exchange: ClientExchange): void
-  lost(exchange: ClientExchange): void
+  /** `line` is the connection that it was lost with. */
+  lost(exchange: ClientExchange, line: HttpLine | undefined): void
 }
 
 /** A response that is no stream. */
@@ -99,8 +100,9 @@ export class Response implements Asked {
   }
 
   gone(): void {
+    const { line } = this.#exchange
     this.#exchange.line = undefined
-    this.#owner.lost(this.#exchange)
+    this.#owner.lost(this.#exchange, line)
   }
 }
 

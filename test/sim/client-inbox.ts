@@ -284,6 +284,10 @@ export class ClientInbox {
     if (isConsent(parse(text))) return this.#consent(id, nonce)
     this.#ledger.asked(nonce, plan.answerMs)
     if (plan.answerMs === undefined) return
+    if (this.#ledger.isSeveral)
+      this.#context.clock.after(plan.answerMs, () => {
+        if (this.#client.speaks) this.#ledger.answersTo(nonce)
+      })
     const said = `n:${nonce}; ${markIn(text) ?? ''}`
     this.#client.sayLater(plan.answerMs, `{"jsonrpc":"2.0","id":${id},"result":{"said":"${said}"}}`)
   }

@@ -23,6 +23,8 @@ export interface ClientWire {
   readonly hears: boolean
   /** Bytes that the proxy keeps for it. */
   readonly backlogBytes: number
+  /** The id of its session, over HTTP. */
+  readonly session?: string | undefined
   /** Everything is given back. */
   readonly released: boolean
   /** What comes is for this inbox; called once, before anything is sent. */

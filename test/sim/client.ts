@@ -50,6 +50,11 @@ export class SimClient {
     return this.#wire.backlogBytes
   }
 
+  /** The id of its session, where it has one. */
+  get session(): string | undefined {
+    return this.#wire.session
+  }
+
   /** Its streams are given back. */
   get released(): boolean {
     return this.#wire.released
@@ -194,7 +199,7 @@ export class SimClient {
 
   /** What comes before the answer to `initialize` waits for it, as long as servers may take to start. */
   get #waitMs(): number {
-    return this.plan.manners === 'eager' ? GRACE_MS : 0
+    return (this.plan.patienceMs ?? 0) + (this.plan.manners === 'eager' ? GRACE_MS : 0)
   }
 
   #say(said: Spoken): void {

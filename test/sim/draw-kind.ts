@@ -4,6 +4,7 @@ import { withConsent } from './consent.js'
 import { drawPlan } from './draw.js'
 import { withEras } from './draw-eras.js'
 import { withHttp } from './draw-http.js'
+import { withInstances } from './draw-instances.js'
 import type { Plan, Op } from './plan.js'
 import { type Head, heads } from './request-head.js'
 import { Random } from './random.js'
@@ -11,11 +12,26 @@ import { Random } from './random.js'
 /** Who comes besides the clients of sessions at the proxy's stdin and stdout. */
 export type RunKind = (typeof kinds)[number]
 
-const kinds = ['plain', 'http', 'eras', 'http-eras'] as const
+const kinds = [
+  'plain',
+  'http',
+  'eras',
+  'http-eras',
+  'instances',
+  'instances-1',
+  'instances-2',
+  'instances-3',
+] as const
 
 export function drawKind(kind: RunKind, seed: number, ops: number): Plan {
   const plan = drawPlan(seed, ops)
   switch (kind) {
+    case 'instances':
+      return withInstances(plan, undefined)
+    case 'instances-1':
+    case 'instances-2':
+    case 'instances-3':
+      return withInstances(plan, Number(kind.slice(-1)))
     // Over HTTP a question without an answer takes a place at the front for as long as it may be answered.
     case 'plain':
       return withConsent(plan)
@@ -35,12 +51,10 @@ export function runKind(text: string | undefined): RunKind {
 
 /** The option that asks for such a run. */
 export function optionOf(kind: RunKind): string {
-  return kind === 'plain'
-    ? ''
-    : kind
-        .split('-')
-        .map((option) => ` --${option}`)
-        .join('')
+  if (kind === 'plain') return ''
+  const [first, ...more] = kind.split('-')
+  if (first === 'instances') return ` --instances ${more[0] ?? 0}`
+  return [first, ...more].map((option) => ` --${option}`).join('')
 }
 
 // What requests without a session say in their heads, and which of them are given up; drawn from dice of their own.

@@ -97,6 +97,9 @@ export function drawOp(random: Random, swarm: Swarm, servers: readonly ServerPla
     case 'stateless-list':
     case 'listen':
     case 'unlisten':
+    case 'restart':
+    case 'away':
+    case 'steal':
       return { gapMs, kind: 'ping', client }
     case 'attach':
     case 'level':

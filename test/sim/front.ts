@@ -21,6 +21,14 @@ const connects = { kind: 'connects' } as const
 
 const refused = { kind: 'fails', code: 'ECONNREFUSED', message: 'connect ECONNREFUSED' } as const
 
+/** A server that listens. */
+interface Place {
+  readonly label: string
+  readonly server: NetServer
+  /** No connection is sent there any more. */
+  isLeaving: boolean
+}
+
 /** Takes the place of the system between clients and the server that listens. */
 export class SimFront {
   readonly #context: SimContext
@@ -28,7 +36,13 @@ export class SimFront {
   /** Clients as the proxy counts them: sessions, and requests without one. */
   readonly #served = new Set<ClientPlan>()
   readonly #sockets = new Set<SimSocket>()
-  #server: NetServer | undefined
+  /** One, or those of several instances, among which a balancer chooses for each connection. */
+  #places: Place[] = []
+  readonly #labels = new Map<SimSocket, string>()
+  /** There is always an instance, or will be one soon. */
+  isKept = false
+  /** Some sessions live in the memory of the instance that opened them. */
+  hasBound = false
   #arrived = 0
   #forgets = false
   #crowds = false
@@ -42,7 +56,13 @@ export class SimFront {
   }
 
   get listening(): boolean {
-    return this.#server?.listening === true
+    return this.isKept || this.#open.length > 0
+  }
+
+  /** The instance of this connection has ended, or ends. */
+  isEnding(socket: SimSocket | undefined): boolean {
+    const label = socket && this.#labels.get(socket)
+    return label !== undefined && this.isKept && !this.#open.some((place) => place.label === label)
   }
 
   /** Connections that the proxy has not given back. */
@@ -65,9 +85,15 @@ export class SimFront {
     return this.#crowds
   }
 
+  /** Whether a session may have ended with the instance that opened it. */
+  mayForget(session = ''): boolean {
+    return this.hasBound && !this.#open.some(({ label }) => session.startsWith(`${label}.`))
+  }
+
   /** Counts what gets to the proxy. */
   next(): number {
-    return ++this.#arrived
+    // Nobody knows in which order what has come to several instances gets to one server.
+    return this.isKept ? Infinity : ++this.#arrived
   }
 
   async serve(proxy: McpProxy, limits: Partial<HttpServerLimits>): Promise<void> {
@@ -81,29 +107,54 @@ export class SimFront {
   }
 
   /** What `listen` does, with nothing behind it. */
-  listen(server: NetServer): Promise<number> {
-    this.#server = server
+  listen(server: NetServer, label = ''): Promise<number> {
+    this.#places.push({ label, server, isLeaving: false })
     Reflect.set(server, '_handle', { close: () => undefined })
     server.emit('listening')
     return Promise.resolve(PORT)
   }
 
-  connect(name: string, plan: ClientPlan, script: SocketScript): SimSocket {
+  /** The process that listened there ends, and with it all that it had. */
+  kill(label: string): void {
+    this.#places = this.#places.filter((place) => place.label !== label)
+    for (const [socket, own] of this.#labels) {
+      if (own === label && !socket.destroyed) socket.reset()
+    }
+  }
+
+  leaves(label: string): void {
+    for (const place of this.#places) place.isLeaving ||= place.label === label
+  }
+
+  /** To this instance, or where the balancer sends it. */
+  connect(name: string, plan: ClientPlan, script: SocketScript, label?: string): SimSocket {
     const shape = { sent: plan.output, received: plan.input, lingers: true }
     const socket = new SimSocket(this.#context, name, shape, script)
     this.#sockets.add(socket)
     socket.once('close', () => this.#sockets.delete(socket))
     // One that is lost before the proxy has it is nobody's failure.
     socket.on('error', () => undefined)
-    socket.once('connect', () => this.#accept(socket))
-    const how = this.listening ? connects : refused
+    const place = this.#choose(name, label)
+    if (place !== undefined) {
+      this.#labels.set(socket, place.label)
+      socket.once('connect', () => this.#accept(socket, place.server))
+    }
+    const how = place === undefined ? refused : connects
     socket.connect(how, false, this.#context.dice(`${name} connects`).next() * CONNECT_MS)
     return socket
   }
 
-  #accept(socket: SimSocket): void {
-    const server = this.#server
-    if (server?.listening !== true) return socket.reset()
+  get #open(): Place[] {
+    return this.#places.filter(({ server, isLeaving }) => server.listening && !isLeaving)
+  }
+
+  #choose(name: string, label: string | undefined): Place | undefined {
+    const places = this.#open.filter((place) => label === undefined || place.label === label)
+    return places.length < 2 ? places[0] : places[this.#context.dice(`${name} balancer`).below(places.length)]
+  }
+
+  #accept(socket: SimSocket, server: NetServer): void {
+    if (!server.listening) return socket.reset()
     count(server, 1)
     socket.once('close', () => count(server, -1))
     server.emit('connection', socket)

@@ -22,6 +22,8 @@ export interface HttpPlan {
   readonly idleMax: number
   /** How long it takes before it comes back. */
   readonly againMs: number
+  /** Says who it is. */
+  readonly token?: string
 }
 
 export interface HttpRequest {
@@ -47,6 +49,7 @@ export function requestText(request: HttpRequest, plan: HttpPlan, random: Random
     `Accept: ${method === 'GET' ? 'text/event-stream' : plan.accept}`,
     ...(session === undefined ? [] : [`Mcp-Session-Id: ${session}`]),
     ...(revision === undefined ? [] : [`MCP-Protocol-Version: ${revision}`]),
+    ...(plan.token === undefined ? [] : [`Authorization: Bearer ${plan.token}`]),
     ...(request.fields ?? []),
     ...(lastId === undefined ? [] : [`Last-Event-ID: ${lastId}`]),
   ]

@@ -23,6 +23,7 @@ import {
 } from './client-exchange.js'
 import { isGarbage, mayRefuse, refuse } from './http-refusals.js'
 import type { Entry } from './ledger.js'
+import type { HttpLine } from './http-line.js'
 import type { Random } from './random.js'
 
 /** Connections, a session perhaps, and what is told on them. */
@@ -64,6 +65,10 @@ export class HttpWire implements ClientWire, ResponseOwner {
     return this.#requests.lines.released
   }
 
+  get session(): string | undefined {
+    return this.#requests.session
+  }
+
   start(inbox: ClientInbox): void {
     this.#inbox = inbox
   }
@@ -82,6 +87,8 @@ export class HttpWire implements ClientWire, ResponseOwner {
     const exchange = [...this.#exchanges].find((each) => entriesOf(each).includes(entry))
     // What was kept of a lost stream was said before, and comes once the proxy has read the request for it.
     if (exchange === undefined || exchange.isResumed !== exchange.isReplayed) return undefined
+    // What one instance has read another one learns later.
+    if (this.#parts.ledger.isSeveral) return undefined
     const socket = exchange.line?.socket
     return socket?.writableLength === 0 ? socket.taken : undefined
   }
@@ -126,7 +133,9 @@ export class HttpWire implements ClientWire, ResponseOwner {
   event({ id, data, upTo }: ToldEvent, exchange: ClientExchange): void {
     if (id !== undefined) exchange.lastId = id
     if (data === '') return
-    if (id !== undefined && this.#ids.has(id))
+    // Instances give ids of their own.
+    const mayRepeat = this.#parts.ledger.isSeveral && id?.includes('.') !== true
+    if (id !== undefined && this.#ids.has(id) && !mayRepeat)
       this.#parts.ledger.fail('event-twice', `${this.#parts.plan.name} was told ${id} again: ${data}`)
     if (id !== undefined) this.#ids.add(id)
     this.#told(data, upTo, exchange)
@@ -152,8 +161,9 @@ export class HttpWire implements ClientWire, ResponseOwner {
     this.#requests.closeIdle()
   }
 
-  lost(exchange: ClientExchange): void {
+  lost(exchange: ClientExchange, line: HttpLine | undefined): void {
     const { front, http } = this.#parts
+    const isEnding = front.isEnding(line?.socket)
     if (exchange === this.#aside) this.#isListening = false
     for (const entry of entriesOf(exchange)) entry.untimed = true
     const isOwn = this.#isCutting
@@ -169,7 +179,8 @@ export class HttpWire implements ClientWire, ResponseOwner {
       }
     }
     this.#exchanges.delete(exchange)
-    if (isOwn || this.#requests.lines.wasPaused || !exchange.heard || exchange.isResumed) excuse(exchange)
+    const isExcused = isOwn || isEnding || this.#requests.lines.wasPaused || !exchange.heard
+    if (isExcused || exchange.isResumed) excuse(exchange)
     if (http.session && this.#count === 1) this.#gone()
   }
 
@@ -182,14 +193,13 @@ export class HttpWire implements ClientWire, ResponseOwner {
 
   #answered(answer: Answer, exchange: ClientExchange): void {
     const { status, text, upTo } = answer
-    const { front } = this.#parts
     const { said } = exchange
     const entries = entriesOf(exchange)
     if (status === 200 && entries.length > 0) return this.#told(text, upTo, exchange)
     if (status === 202) return
-    refuse(exchange, answer, front, this.#inbox)
+    refuse(exchange, answer, this.#parts, this.#inbox)
     if (this.#requests.session === undefined && this.#parts.http.session) return this.#gone()
-    if (entries.length > 0 || this.#requests.isOver || mayRefuse(said, answer, front)) return
+    if (entries.length > 0 || this.#requests.isOver || mayRefuse(said, answer, this.#parts)) return
     this.#requests.bad(`${said?.text} was answered with ${status} ${text}`)
   }
 
@@ -197,20 +207,23 @@ export class HttpWire implements ClientWire, ResponseOwner {
   #otherwise({ status, text }: Answer, exchange: ClientExchange): void {
     if (exchange === this.#aside) this.#isListening = false
     if (this.#requests.isOver) return this.#ended(status)
-    if (status === 409)
+    const { front, http, ledger } = this.#parts
+    if (status === 409 || (status === 503 && ledger.isDisturbed))
       return this.#requests.later(() => (exchange === this.#aside ? this.#listen() : this.#resume(exchange)))
     if (status === 204 && entriesOf(exchange).every(isOver)) return
     excuse(exchange)
-    const { front, http } = this.#parts
     // Without the answer to its `initialize` it has nothing more to say.
     if (http.session && this.#count === 1) this.#gone()
-    if (status === 503 ? front.listening : status !== 400 || !front.forgets)
+    const mayForget = front.forgets || ledger.isDisturbed
+    if (status === 503 ? front.listening : status !== 400 || !mayForget)
       this.#requests.bad(`${exchange.name} was answered with ${status} ${text}`)
   }
 
   /** The session is ended, and everything in it. */
   #ended(status: number): void {
     const isGone = status === 200
+    const { session } = this.#requests
+    if (isGone && session !== undefined) this.#parts.ledger.endedSession(this.#parts.plan, session)
     for (const { entry } of this.#inbox?.waiting ?? [])
       if (isGone && entry.heardAt !== undefined) this.#parts.ledger.givenUp(entry)
     this.#requests.lines.leave('close')
@@ -218,7 +231,9 @@ export class HttpWire implements ClientWire, ResponseOwner {
 
   /** The proxy does not know the session any more. */
   #forgotten({ text }: Answer, exchange: ClientExchange): void {
-    if (!this.#requests.lines.wasPaused && !this.#requests.isOver)
+    const mayForget = this.#parts.front.mayForget(this.#requests.session)
+    if (mayForget) release(this.#inbox)
+    if (!mayForget && !this.#requests.lines.wasPaused && !this.#requests.isOver)
       this.#parts.ledger.fail('session-lost', `${this.#parts.plan.name} asked for ${exchange.name}: ${text}`)
     for (const entry of entriesOf(exchange)) {
       entry.mustSucceed = false

@@ -62,7 +62,7 @@ export function closeAll(world: World): void {
 }
 
 /** Faults stop, and whoever took nothing takes everything. */
-function calm(world: World): void {
+export function calm(world: World): void {
   world.host.trace.note('op', 'calm')
   world.host.diskFull = false
   for (const server of world.host.servers) {
@@ -130,13 +130,13 @@ function isFull({ host, plan }: World, client: SimClient): boolean {
   return 2 * open.length >= plan.limits.callsMax
 }
 
-interface Try {
+export interface Try {
   readonly what: () => string
   readonly isWell: () => boolean
 }
 
 /** Calls of every server by one client. */
-function tries(world: World, client: SimClient): Try[] {
+export function tries(world: World, client: SimClient): Try[] {
   client.request(
     {
       method: 'tools/list',
@@ -212,7 +212,7 @@ function close(world: World): void {
   host.trace.note('op', 'close')
   let closed = false
   ledger.isClosing = true
-  void world.proxy.close().then(() => {
+  void world.close().then(() => {
     closed = true
   })
   if (!world.until(() => closed, CLOSE_MS))

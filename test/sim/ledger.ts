@@ -6,7 +6,7 @@
 
 import type { Check } from './checks.js'
 import type { Head } from './request-head.js'
-import { TOTAL } from './plan.js'
+import { type ClientPlan, TOTAL } from './plan.js'
 
 /** What a checker found wrong. */
 export interface Failure {
@@ -101,6 +101,9 @@ const UNDER_WAY_MS = 300
 /** By then a server has been told that nobody wants an answer any more. */
 const TOLD_MS = 2000
 
+/** By then an answer has gone from one instance to another and to its server. */
+const ANSWER_MS = 1500
+
 /** The same, where its client may come again for a minute. */
 const RETURN_MS = 62_000
 
@@ -115,6 +118,12 @@ const RESTARTED = 'is being restarted: a call timed out'
 export class Ledger {
   readonly failures: Failure[] = []
   readonly entries: Map<string, Entry> = new Map()
+  /** Several instances serve the same clients. */
+  isSeveral = false
+  /** When an instance has ended, or was without the store. */
+  readonly disturbances: number[] = []
+  /** Sessions that their clients have ended. */
+  readonly ended: { readonly plan: ClientPlan; readonly session: string; readonly at: number }[] = []
   /** Servers whose place others took while calls waited for them. */
   readonly replaced: Set<string> = new Set()
   /** How often a changed configuration has touched each server. */
@@ -140,8 +149,21 @@ export class Ledger {
     this.#later = later
   }
 
+  /** An instance has ended, or was without the store for a while, so that what needs another one was refused. */
+  get isDisturbed(): boolean {
+    return this.disturbances.length > 0
+  }
+
   get now(): number {
     return this.#now()
+  }
+
+  endedSession(plan: ClientPlan, session: string): void {
+    this.ended.push({ plan, session, at: this.#now() })
+  }
+
+  disturbed(): void {
+    this.disturbances.push(this.#now())
   }
 
   /** A changed configuration touches a server. */
@@ -291,7 +313,8 @@ export class Ledger {
     if (isTimeout) this.#timedOut(this.#callOf(entry), now, text)
     // Where a client reads nothing, its server is not read either, and the answer may wait there past its time.
     const isUnread = entry.untimed && isTimeout
-    if (!ok && entry.mustSucceed && !isUnread && !this.#isWithoutMac(entry, text)) {
+    const isLost = this.isDisturbed && /"reason":"(?:instance-lost|store-away|shutting-down)"/.test(text)
+    if (!ok && entry.mustSucceed && !isUnread && !isLost && !this.#isWithoutMac(entry, text)) {
       if (text.includes(RESTARTED)) this.#lostWithAnother.push({ entry, text })
       else this.fail('needless-error', `${entry.nonce} was refused: ${text}`)
     }
@@ -366,6 +389,16 @@ export class Ledger {
     // Where nobody at the server waits, nothing ends it but the time that a client may take.
     if (answerMs === undefined) entry.untimed ||= this.#standsStill(entry)
     else this.#later(answerMs, () => this.#heardOf(entry))
+  }
+
+  /** A client answers what a server has asked about this call: whichever instance gets the answer, the server does too. */
+  answersTo(nonce: string): void {
+    this.#later(ANSWER_MS, () => {
+      const { job, excused } = this.entries.get(nonce) ?? {}
+      if (job === undefined || job.done || job.cancelled || job.open === 0 || !job.stays()) return
+      if (excused !== true && !this.isDisturbed)
+        this.fail('answer-lost', `the server still waits for an answer about ${nonce}`)
+    })
   }
 
   /** The user is asked to agree to a call. */

@@ -93,6 +93,8 @@ export class ListWatch {
     if (lists === undefined) return
     const told = this.told(notification) + 1
     this.#told.set(notification, told)
+    // An instance that goes on with a session does not know what its client has read.
+    if (this.#ledger.isSeveral) return
     if (!lists.some((list) => this.#first.has(list) || isAsking(list)))
       return this.#ledger.fail('needless-change', `${this.#client} has read no such list: ${notification}`)
     const most = lists.reduce((sum, list) => sum + this.#changesOf(list), 0)
@@ -102,7 +104,13 @@ export class ListWatch {
 
   /** Servers only ever get more; what changed configurations took away comes back, and what was kept may be over. */
   #notFewer(list: ListName, { plan: { name: server }, isRecalled }: ServerFacts, count: number): void {
-    if (isRecalled || this.#ledger.replaced.has(server) || count >= this.shown(list, server)) return
+    if (
+      isRecalled ||
+      this.#ledger.isSeveral ||
+      this.#ledger.replaced.has(server) ||
+      count >= this.shown(list, server)
+    )
+      return
     const what = `${this.#client} sees ${count} of ${server} in ${list}, not ${this.shown(list, server)}`
     this.#ledger.fail('shrunk-list', what)
   }

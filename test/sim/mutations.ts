@@ -4,6 +4,7 @@
 
 import type { Check } from './checks.js'
 import type { RunKind } from './draw-kind.js'
+import type { HttpPlan } from './http-request.js'
 import { at, parse, rawId, rawToken, textAt } from './json.js'
 import { ALIEN } from './kept-plan.js'
 import { plainClient, plainPlan, plainServer, roomyLimits } from './plain-plan.js'
@@ -335,6 +336,17 @@ const lists: readonly Mutation[] = [
   })),
 ]
 
+const plainHttp: HttpPlan = {
+  sse: false,
+  session: true,
+  listens: false,
+  resumes: false,
+  accept: 'application/json, text/event-stream',
+  chunked: false,
+  idleMax: 0,
+  againMs: 50,
+}
+
 const attach: Op = { gapMs: 1, kind: 'attach', client: 0 }
 
 const callOften = {
@@ -537,6 +549,35 @@ const heads: readonly Mutation[] = [
   { ...mutation('heads are not looked at', 'wrong-head', () => ({ rightHeads: true })), kind: 'http-eras' },
 ]
 
+const pingOften = { gapMs: 50, kind: 'ping', client: 0 } as const
+
+/** One client of two instances. */
+function atTwo(ops: readonly Op[]): Plan {
+  const http = { ...plainHttp, token: 'u0' }
+  return plainPlan({
+    servers: [plainServer('s0', { timeoutMs: 5000, faulty: false })],
+    clients: [plainClient('c0', { capabilities: ['sampling'], http, patienceMs: 5000 })],
+    instances: { count: 2, delayMsMax: 1 },
+    ops: [attach, { ...pingOften, gapMs: 2000 }, ...ops, { ...pingOften, gapMs: 2500 }],
+  })
+}
+
+const instances: readonly Mutation[] = [
+  {
+    ...mutation('no instance learns what another one was told', 'ended-session', () => ({
+      tellsNobody: true,
+    })),
+    plan: atTwo([...Array.from({ length: 12 }, () => pingOften), { gapMs: 500, kind: 'finish', client: 0 }]),
+  },
+  mutation('a session goes on for another principal', 'stolen-session', () => ({ trustsIds: true })),
+  {
+    ...mutation('the answer of a client goes to another instance', 'answer-lost', () => ({
+      fromClient: (text) => text.replace(/"id":"i([01])\./, (_, at) => `"id":"i${1 - Number(at)}.`),
+    })),
+    plan: atTwo([{ ...callOften, work: { kind: 'ask', ms: 1, n: 1 } }]),
+  },
+].map((each): Mutation => ({ ...each, kind: 'instances-2' }))
+
 export const mutations: readonly Mutation[] = [
   ...answers,
   ...execution,
@@ -547,4 +588,5 @@ export const mutations: readonly Mutation[] = [
   ...front,
   ...eras,
   ...heads,
+  ...instances,
 ]

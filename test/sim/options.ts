@@ -27,6 +27,7 @@ export const USAGE = `npm run sim -- [options]
   --phase NAME   ... or this phase, or both; "all" for every one
   --http         about half of the clients come over HTTP
   --eras         clients send requests that belong to no session too, with --http over HTTP
+  --instances N  all clients come to N instances of a gateway, which share a store; 0 for 1 to 3
   --twice        run every seed twice: the same seed must give the same trace
   --trace        print everything that happened on every wire
   --help         print this`
@@ -52,9 +53,17 @@ export function readOptions(args: readonly string[]): Options {
     faults: isCells ? named(given.get('--fault'), faults) : undefined,
     phases: isCells ? named(given.get('--phase'), phases) : undefined,
     twice: given.has('--twice'),
-    kind: runKind(['http', 'eras'].filter((name) => given.has(`--${name}`)).join('-')),
+    kind: given.has('--instances') ? instancesKind(count(given, '--instances', 0)) : runKind(frontsIn(given)),
     trace: given.has('--trace'),
   }
+}
+
+function frontsIn(given: ReadonlyMap<string, string>): string {
+  return ['http', 'eras'].filter((name) => given.has(`--${name}`)).join('-')
+}
+
+function instancesKind(count: number): RunKind {
+  return runKind(count === 0 ? 'instances' : `instances-${count}`)
 }
 
 function count(given: ReadonlyMap<string, string>, name: string, normally: number): number {

@@ -11,6 +11,7 @@ import { GONE } from './kept-plan.js'
 import type { Entry } from './ledger.js'
 import type { Op, ReadMethod, ServerPlan } from './plan.js'
 import { ODDITIES, type Work, answeredKinds } from './work.js'
+import { steal } from './visit.js'
 import type { World } from './world.js'
 
 /** Requests of one client that stay open. */
@@ -20,6 +21,8 @@ export function perform(world: World, op: Op, number: number): void {
   world.host.trace.note('op', JSON.stringify(op))
   if ('client' in op) return onClient(world, op)
   if (op.kind === 'clock') return world.host.jumpWall(op.days)
+  if (op.kind === 'restart') return world.instances?.restart(op)
+  if (op.kind === 'away') return world.instances?.away(op)
   performOnServer(world, op, number)
 }
 
@@ -90,6 +93,8 @@ function act(world: World, client: SimClient, op: Exclude<ClientOp, { readonly k
       return client.vanish()
     case 'cut':
       return client.cut()
+    case 'steal':
+      return steal(world, client, world.seats[op.from])
   }
 }
 
@@ -163,7 +168,8 @@ function toServer(
   const isLeft = !plan.faulty && world.plan.limits.roomy && !isReplaced
   // Whose tool it is, and with it the time that the call has, is known only when the servers are. Where the server
   // is not there any more, its prefix is none, and the name may be of any.
-  const isKnown = !isReplaced && world.proxy.status().every(({ state }) => state === 'connected')
+  const isOne = world.instances === undefined
+  const isKnown = isOne && !isReplaced && world.proxy.status().every(({ state }) => state === 'connected')
   const budgetMs = isKnown && !plan.faulty ? plan.timeoutMs : Math.max(plan.timeoutMs, GRACE_MS + OWN_MS)
   return { service: plan.name, budgetMs, mustSucceed: isLeft }
 }

@@ -65,6 +65,8 @@ export interface ClientPlan {
   readonly answerMs: number | undefined
   /** What its requests without a session say that it can be asked: each is one of these. */
   readonly sets?: readonly (readonly Askable[])[]
+  /** How much longer than one proxy alone several instances may take. */
+  readonly patienceMs?: number
   /** How it comes over HTTP; it is at the proxy's stdin and stdout without. */
   readonly http?: HttpPlan
 }
@@ -151,6 +153,10 @@ export type Op = { readonly gapMs: number } & (
   | { readonly kind: 'reload'; readonly server: number; readonly how: ReloadKind }
   | { readonly kind: 'unlisted'; readonly server: number; readonly seconds: number }
   | { readonly kind: 'clock'; readonly days: number }
+  | { readonly kind: 'restart'; readonly instance: number; readonly how: 'kill' | 'drain' }
+  | { readonly kind: 'away'; readonly instance: number; readonly seconds: number }
+  /** It sends a request in the session of another client. */
+  | { readonly kind: 'steal'; readonly client: number; readonly from: number }
 )
 
 /** How an id is written: `7`, `"7"`, `7.0` or `"c7é"`. */
@@ -183,6 +189,13 @@ export interface FrontPlan {
   readonly bodiesBytesMax?: number | undefined
 }
 
+/** Instances of a gateway that share a store. */
+export interface InstancesPlan {
+  readonly count: number
+  /** On each way to the store and back. */
+  readonly delayMsMax: number
+}
+
 export interface Plan {
   readonly seed: number
   /** Records go through the real logger. */
@@ -196,5 +209,7 @@ export interface Plan {
   readonly kept?: KeptPlan
   /** Without one, nobody comes over HTTP. */
   readonly front?: FrontPlan
+  /** All clients come over HTTP then. */
+  readonly instances?: InstancesPlan
   readonly ops: readonly Op[]
 }

@@ -12,6 +12,7 @@ const counts: readonly (readonly [RunKind, number])[] = [
   ['http', 8],
   ['eras', 6],
   ['http-eras', 6],
+  ['instances', 6],
 ]
 
 before(warm)

@@ -1,6 +1,7 @@
 // A whole run of one plan, and what was found.
 
 import { judge } from './judge.js'
+import { judgeInstances } from './judge-instances.js'
 import { type Outcome, outcomeOf } from './outcome.js'
 import { perform } from './perform.js'
 import type { Plan } from './plan.js'
@@ -21,7 +22,8 @@ export function simulate(plan: Plan, wrong?: Wrong): Outcome {
       if (number % BOUNDED_EVERY === 0) bounded(world)
       if (ledger.failures.length > 0) break
     }
-    judge(world)
+    if (plan.instances === undefined) judge(world)
+    else judgeInstances(world)
   })
   return outcomeOf(world)
 }
@@ -38,9 +40,10 @@ function bounded(world: World): void {
   if (host.backlogBytes > outgoingBytesMax + 2 * lineBytesMax) {
     host.ledger.fail('backlog', `${host.backlogBytes} bytes wait for a server`)
   }
+  if (host.alive > processesMax) host.ledger.fail('processes', `${host.alive} processes run`)
+  if (world.instances !== undefined) return
   host.count()
   for (const { name, state, tools } of world.proxy.status())
     if (state === 'connected' && tools === 0)
       host.ledger.fail('missing-list', `${name} is connected and has no tools`)
-  if (host.alive > processesMax) host.ledger.fail('processes', `${host.alive} processes run`)
 }

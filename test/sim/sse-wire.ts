@@ -114,12 +114,12 @@ export class SseWire implements ClientWire, ResponseOwner {
 
   answered(answer: Answer, exchange: ClientExchange): void {
     const { status, text } = answer
-    const { front, plan } = this.#parts
+    const { plan } = this.#parts
     this.#requests.closeIdle()
     if (status === 202 || this.#requests.isOver) return
-    refuse(exchange, answer, front, this.#inbox)
+    refuse(exchange, answer, this.#parts, this.#inbox)
     if (this.#count === 1) return this.#leave('close')
-    if (entriesOf(exchange).length === 0 && !mayRefuse(exchange.said, answer, front))
+    if (entriesOf(exchange).length === 0 && !mayRefuse(exchange.said, answer, this.#parts))
       this.#requests.bad(`${exchange.said?.text ?? plan.name} was answered with ${status} ${text}`)
   }
 

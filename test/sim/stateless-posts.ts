@@ -215,7 +215,7 @@ export class StatelessPosts implements ResponseOwner {
   }
 
   #refused(answer: Answer, exchange: ClientExchange): void {
-    refuse(exchange, answer, this.#parts.front, this.#inbox())
+    refuse(exchange, answer, this.#parts, this.#inbox())
   }
 
   #closeIdle(): void {

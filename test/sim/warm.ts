@@ -8,6 +8,7 @@ export async function warm(): Promise<void> {
     import('../../src/policy/policy.js'),
     import('../../src/upstream/http/http-dialer.js'),
     import('../../src/gateway/serving.js'),
+    import('../../src/gateway/open-cluster.js'),
     import('../../src/transports/http-server/front-limits.js'),
   ])
 }

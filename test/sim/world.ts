@@ -18,11 +18,12 @@ import {
 } from './configuration.js'
 import { runEarlier } from './earlier-run.js'
 import { Host } from './host.js'
+import { Instances } from './instances.js'
 import { MixedWire } from './mixed-wire.js'
 import { HttpWire } from './http-wire.js'
 import { SseWire } from './sse-wire.js'
 import { plainClient } from './plain-plan.js'
-import type { ClientPlan, LimitsPlan, Plan, ReloadKind } from './plan.js'
+import { type ClientPlan, type LimitsPlan, type Plan, type ReloadKind, START_MS } from './plan.js'
 import { StdioWire } from './stdio-wire.js'
 import { Turns } from './turns.js'
 import { type Wrong, changed } from './wrong.js'
@@ -42,7 +43,8 @@ export class World {
   readonly audit: AuditWatch
   readonly #turns: Turns
   readonly #changes = new Map<string, ReloadKind>()
-  readonly #thrown: (error: unknown) => void
+  readonly thrown: (error: unknown) => void
+  #instances: Instances | undefined
   #proxy: McpProxy | undefined
   #steps = 0
 
@@ -51,29 +53,39 @@ export class World {
     this.host = new Host(plan, wrong)
     this.audit = new AuditWatch(() => this.host.runtime.wallNow(), wrong)
     this.#turns = new Turns((what) => this.host.ledger.fail('real-time', `${what} was used`))
-    this.#thrown = (error) => this.#fault('thrown', error)
+    this.thrown = (error) => this.#fault('thrown', error)
   }
 
   /** Runs `play` with the proxy in place, and everything real out of reach. */
   run(play: () => void): void {
     this.#turns.install(() => this.host.clock.now)
-    process.on('uncaughtException', this.#thrown)
-    process.on('unhandledRejection', this.#thrown)
+    process.on('uncaughtException', this.thrown)
+    process.on('unhandledRejection', this.thrown)
     try {
       this.#open()
       play()
     } catch (error) {
       this.#fault('thrown', error)
     } finally {
-      process.off('uncaughtException', this.#thrown)
-      process.off('unhandledRejection', this.#thrown)
+      process.off('uncaughtException', this.thrown)
+      process.off('unhandledRejection', this.thrown)
       this.#turns.uninstall()
     }
   }
 
+  /** The only one, or that of one instance. */
   get proxy(): McpProxy {
-    if (this.#proxy === undefined) throw new Error('the proxy did not come up')
-    return this.#proxy
+    const proxy = this.#proxy ?? this.#instances?.proxy
+    if (proxy === undefined) throw new Error('the proxy did not come up')
+    return proxy
+  }
+
+  get instances(): Instances | undefined {
+    return this.#instances
+  }
+
+  close(): Promise<void> {
+    return this.#instances?.close() ?? this.proxy.close()
   }
 
   /** A client of its own for every coming; names are never used again. */
@@ -98,7 +110,7 @@ export class World {
   reload(name: string, how: ReloadKind): void {
     this.#changes.set(name, how)
     const changed = readConfiguration(configurationOf(this.plan, this.#changes))
-    this.proxy.reload(changed).catch(this.#thrown)
+    this.proxy.reload(changed).catch(this.thrown)
   }
 
   /** Lets time pass. */
@@ -136,12 +148,16 @@ export class World {
     const { plan, host } = this
     const { runtime, log } = host
     if (plan.front !== undefined) this.#welcome()
+    if (plan.instances !== undefined) {
+      this.#instances = new Instances(this, plan.instances)
+      return void this.until(() => this.#instances?.isUp === true, START_MS)
+    }
     const { ownStart = 'with-call' } = plan
     const keep = plan.kept !== undefined
     const on = { call: this.audit.ended }
     const options = { runtime, log, on, ownStart, keep, limits: limitsOf(this.#limits) }
     if (plan.kept !== undefined) {
-      runEarlier({ plan, kept: plan.kept, files: host.files, runtime }).catch(this.#thrown)
+      runEarlier({ plan, kept: plan.kept, files: host.files, runtime }).catch(this.thrown)
       this.settle()
     }
     createProxy(readConfiguration(configurationOf(plan)), options).then((right) => {
@@ -152,8 +168,8 @@ export class World {
         host.ledger.serversChanged(added, removed, GRACE_MS + OWN_MS),
       )
       if (plan.front !== undefined)
-        host.front.serve(proxy, frontLimitsOf(plan.front, this.#limits)).catch(this.#thrown)
-    }, this.#thrown)
+        host.front.serve(proxy, frontLimitsOf(plan.front, this.#limits)).catch(this.thrown)
+    }, this.thrown)
     this.settle()
   }
 

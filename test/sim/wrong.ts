@@ -27,6 +27,10 @@ export interface Wrong {
   readonly fromClient?: (text: string) => string
   /** Requests over HTTP have the header fields that match their message, also where the client sends others. */
   readonly rightHeads?: boolean
+  /** An instance tells no other instance anything. */
+  readonly tellsNobody?: boolean
+  /** Whoever has the id of a session is taken for its client. */
+  readonly trustsIds?: boolean
   readonly event?: (event: ToldEvent) => readonly ToldEvent[]
   readonly status?: (status: number) => number
   readonly runtime?: (runtime: Runtime) => Partial<Runtime>

@@ -1,0 +1,205 @@
+// Several instances of a gateway behind one balancer: they share a key and a store, and each may end at any time.
+
+import { createHash } from 'node:crypto'
+import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
+import type { McpProxy } from '../../src/proxy/proxy-interface.js'
+import type { Child, Runtime, Timer } from '../../src/runtime/runtime.js'
+import { SharedMemory } from '../../src/store/memory-store.js'
+import { StoreAway } from '../../src/store/store.js'
+import { configurationOf, limitsOf, readConfiguration } from './configuration.js'
+import type { Host } from './host.js'
+import type { InstancesPlan, Op, Plan } from './plan.js'
+import { failedSpawn } from './process.js'
+import { SimStore } from './sim-store.js'
+import type { World } from './world.js'
+
+/** How long an instance that is asked to end lets its calls finish. */
+const GRACE_MS = 3000
+
+/** Until an instance that could not start is started again. */
+const AGAIN_MS = 1000
+
+const STATE_KEY = 'the key of all instances'
+
+type Restart = Extract<Op, { readonly kind: 'restart' }>
+
+export class Instances {
+  readonly #world: World
+  readonly #plan: InstancesPlan
+  readonly #shared = new SharedMemory()
+  readonly #places: Instance[] = []
+  /** Those that finish what they have. */
+  readonly #leaving = new Set<Promise<void>>()
+  #started = 0
+  #isClosing = false
+
+  constructor(world: World, plan: InstancesPlan) {
+    this.#world = world
+    this.#plan = plan
+    const {
+      host,
+      plan: { servers },
+    } = world
+    host.front.isKept = true
+    host.front.hasBound = servers.some(({ isolation }) => isolation === 'session')
+    host.ledger.isSeveral = true
+    for (let at = 0; at < plan.count; at++) this.#start(at)
+  }
+
+  /** Of one that runs. */
+  get proxy(): McpProxy | undefined {
+    return this.#places.flatMap(({ gateway }) => gateway?.proxies.get('default') ?? [])[0]
+  }
+
+  get isUp(): boolean {
+    return this.#places.every(({ gateway }) => gateway !== undefined)
+  }
+
+  /** Those that run, by their labels. */
+  get labels(): readonly string[] {
+    return this.#places.map(({ label }) => label)
+  }
+
+  restart({ instance, how }: Restart): void {
+    const at = instance % this.#plan.count
+    const before = this.#places[at]
+    this.#world.host.ledger.disturbed()
+    if (how === 'kill') before?.kill()
+    else if (before !== undefined) {
+      const left = before.drain().finally(() => this.#leaving.delete(left))
+      this.#leaving.add(left)
+    }
+    this.#start(at)
+  }
+
+  /** The way to the store is cut for a while. */
+  away({ instance, seconds }: Extract<Op, { readonly kind: 'away' }>): void {
+    const { host } = this.#world
+    const { store } = this.#places[instance % this.#plan.count] ?? {}
+    if (store === undefined) return
+    host.ledger.disturbed()
+    store.isAway = true
+    host.clock.after(seconds * 1000, () => {
+      store.isAway = false
+      host.ledger.disturbed()
+    })
+  }
+
+  calm(): void {
+    for (const { store } of this.#places) store.isAway = false
+  }
+
+  async close(): Promise<void> {
+    this.#world.host.front.isKept = false
+    this.#isClosing = true
+    await Promise.all([...this.#leaving, ...this.#places.map((each) => each.drain())])
+  }
+
+  #start(at: number): void {
+    const { host, plan, audit, counted, thrown } = this.#world
+    const { ledger } = host
+    const label = `i${this.#started++}`
+    const store = new SimStore(this.#shared, host, label, this.#plan.delayMsMax)
+    const instance = new Instance(label, host, store)
+    this.#places[at] = instance
+    // A gateway does not start without its store; it is started again then.
+    const fail = (error: unknown): void => {
+      instance.kill()
+      if (!ledger.isDisturbed) return thrown(error)
+      host.clock.after(AGAIN_MS, () => {
+        if (!this.#isClosing && this.#places[at] === instance) this.#start(at)
+      })
+    }
+    instance.open(plan, { call: audit.ended }).then((gateway) => counted.listen(gateway), fail)
+  }
+}
+
+function tokenOf(token: string): Record<string, string> {
+  return { name: token, sha256: createHash('sha256').update(token).digest('hex') }
+}
+
+/** One process of the gateway. */
+class Instance {
+  readonly label: string
+  readonly store: SimStore
+  gateway: Gateway | undefined
+  readonly #host: Host
+  #opened: Promise<Gateway> | undefined
+  #isOver = false
+  readonly #timers = new Set<Timer>()
+  readonly #children = new Set<Child>()
+
+  constructor(label: string, host: Host, store: SimStore) {
+    this.label = label
+    this.#host = host
+    this.store = store
+  }
+
+  async open(plan: Plan, on: { readonly call: World['audit']['ended'] }): Promise<Gateway> {
+    const tokens = plan.clients.flatMap(({ http }) => http?.token ?? [])
+    const server = { stateKey: STATE_KEY, instance: this.label, tokens: tokens.map(tokenOf) }
+    const configuration = readConfiguration({ ...configurationOf(plan), server })
+    this.#opened = openGateway(configuration, {
+      runtime: this.#runtime(),
+      log: (record) => {
+        if (this.#isOver) return
+        this.#host.log({ ...record, message: `${this.label}: ${record.message}` })
+        const { error } = record.details ?? {}
+        const isAway = error instanceof StoreAway && this.#host.ledger.isDisturbed
+        if (record.message.includes('failed inside') && !isAway)
+          this.#host.ledger.fail('fault', `${record.message} ${String(error)}`)
+      },
+      on,
+      keep: false,
+      limits: limitsOf(plan.limits),
+      store: this.store,
+    })
+    const gateway = await this.#opened
+    this.gateway = gateway
+    return gateway
+  }
+
+  /** SIGKILL: nothing of it is left, and it says nothing to anybody. */
+  kill(): void {
+    this.#isOver = true
+    this.#host.trace.note(this.label, 'is killed')
+    for (const timer of this.#timers) timer.cancel()
+    for (const child of this.#children) child.signal('SIGKILL')
+    void this.store.close()
+    this.#host.front.kill(this.label)
+  }
+
+  async drain(): Promise<void> {
+    if (this.#isOver) return
+    this.#host.front.leaves(this.label)
+    const gateway = await this.#opened?.catch(() => undefined)
+    await gateway?.close(GRACE_MS)
+  }
+
+  #runtime(): Runtime {
+    const { runtime, front, dice } = this.#host
+    const secrets = dice(`${this.label} secrets`)
+    const chance = dice(`${this.label} chance`)
+    return {
+      ...runtime,
+      random: () => chance.next(),
+      secret: (bytes) => Buffer.from(Array.from({ length: bytes }, () => secrets.below(256))),
+      listen: (server) => front.listen(server, this.label),
+      setTimer: (delayMs, fire) => {
+        if (this.#isOver) return { cancel: () => {} }
+        const own: Timer = runtime.setTimer(delayMs, () => {
+          this.#timers.delete(own)
+          fire()
+        })
+        this.#timers.add(own)
+        return own
+      },
+      spawn: (spec) => {
+        if (this.#isOver) return failedSpawn('ESRCH')
+        const child = runtime.spawn(spec)
+        this.#children.add(child)
+        return child
+      },
+    }
+  }
+}
