@@ -50,17 +50,19 @@ async function instances(t: Scope, setup: Setup = {}): Promise<readonly [Instanc
 
 const version = { 'mcp-protocol-version': '2025-11-25' }
 
+/** `initialized` gets the notification that the client is ready. */
 async function opened(
-  { gateway: { port } }: Instance,
+  opener: Instance,
   capabilities: Json = {},
   more: Fields = {},
+  initialized: Instance = opener,
 ): Promise<Fields> {
   const params = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'eve', version: '1' } }
-  const answer = await send(port, { headers: more, body: message('initialize', 0, params) })
+  const answer = await send(opener.gateway.port, { headers: more, body: message('initialize', 0, params) })
   const id = answer.headers['mcp-session-id']
   assert(typeof id === 'string', answer.body)
   const fields = { 'mcp-session-id': id, ...version, ...more }
-  await send(port, { headers: fields, body: message('notifications/initialized') })
+  await send(initialized.gateway.port, { headers: fields, body: message('notifications/initialized') })
   return fields
 }
 
@@ -163,6 +165,18 @@ describe('a client whose requests go to two instances', () => {
     const answer = JSON.stringify({ jsonrpc: '2.0', id, result })
     assert.equal((await send(two.gateway.port, { headers, body: answer })).status, 202)
     await until(() => text.includes('"yes\\"') || text.includes('\\"yes'))
+  })
+
+  test('is asked by the one although it told the other that it is ready', async (t) => {
+    const [one, two] = await instances(t)
+    const headers = await opened(one, { roots: {} }, {}, two)
+    const response = await open(one.gateway.port, {
+      headers,
+      body: message('tools/call', ++ids, { name: 's__ask', arguments: { method: 'roots/list' } }),
+    })
+    let text = ''
+    response.on('data', (chunk: Buffer) => (text += chunk.toString()))
+    await until(() => text.includes('"roots/list"'))
   })
 
   test('cancels a call of the one by a request to the other', async (t) => {

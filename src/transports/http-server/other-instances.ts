@@ -20,6 +20,7 @@ import { askedTask, taskName } from './session-tasks.js'
 
 /** Messages that matter to every instance on which their session is open. */
 const toldToAll: ReadonlySet<string> = new Set([
+  'notifications/initialized',
   'notifications/cancelled',
   'notifications/roots/list_changed',
   'logging/setLevel',
