@@ -102,6 +102,7 @@ export class Cluster implements Peers {
   #backAtMs = -Infinity
   readonly #claims = new Map<string, true>()
   #hasTwin = false
+  #hasStranger = false
 
   constructor(options: ClusterOptions) {
     const { label, store, secrets, runtime } = options
@@ -129,6 +130,8 @@ export class Cluster implements Peers {
     store.onChange = (cause) => this.#changed(cause)
     await store.receive(label, (message) => this.#take(message))
     await this.#renew()
+    // Instances with another key notice this one.
+    this.tellAll(Buffer.alloc(0), 'start')
     this.#renewal = repeat(runtime, RENEWAL_MS, () => void this.#watch().catch(() => {}))
   }
 
@@ -302,6 +305,11 @@ export class Cluster implements Peers {
         const opened = this.#sealer.open(message, address)
         if (opened !== undefined) return this.#takeOpened(opened, address)
       }
+      if (this.#hasStranger || this.#sealer.knows(message)) return
+      this.#hasStranger = true
+      const text =
+        'an instance with another server.stateKey is on this store: neither serves sessions of the other'
+      this.#options.log({ level: 'error', message: text })
     } catch (error) {
       const text = 'a message of another instance cannot be handled'
       this.#options.log({ level: 'error', message: text, details: { error } })

@@ -57,6 +57,11 @@ export class Sealer {
     return undefined
   }
 
+  /** Whether one of the keys may have sealed it. */
+  knows(sealed: Uint8Array): boolean {
+    return this.#current().some(({ id }) => id === sealed[0])
+  }
+
   #current(): readonly UseKey[] {
     const secrets = this.#secrets()
     if (this.#of !== secrets) this.#keys = secrets.map((secret) => keyOf(secret, this.#use))

@@ -6,6 +6,7 @@ import type { Gateway } from '../../src/gateway/gateway.js'
 import { openGateway } from '../../src/gateway/gateway.js'
 import { realClock } from '../../src/runtime/deadline.js'
 import { MemoryStore, SharedMemory } from '../../src/store/memory-store.js'
+import { StoreAway } from '../../src/store/store.js'
 import { type Answer, events, message, messageIn, open, send } from '../transports/support/http.js'
 import { bearer, gatewayConfig, sendStateless, tokenOf } from './support/gateway.js'
 import { claim } from './support/claim.js'
@@ -299,6 +300,17 @@ describe('while the store is away', () => {
         'the store can be reached again',
       ],
     )
+  })
+
+  test('requests for which it goes away in the middle are told so, and not logged one by one', async (t) => {
+    const [one, two] = await instances(t)
+    const headers = await opened(one)
+    two.store.get = () => {
+      two.store.isAway = true
+      return Promise.reject(new StoreAway())
+    }
+    assert.equal((await ask(two, headers, 'ping')).status, 503)
+    assert.equal(two.log.filter((text) => text.includes('failed')).length, 0)
   })
 
   test('a session that its client ends stays ended once the store is back', async (t) => {

@@ -237,14 +237,18 @@ describe('messages', () => {
       await spy.close()
     })
 
-  test('of an instance with another key are dropped', async (t) => {
+  test('of an instance with another key are dropped, which is said once', async (t) => {
     const shared = new SharedMemory()
-    const [a, b] = [await instance(t, shared, 'a'), await instance(t, shared, 'b')]
+    const log: string[] = []
+    const [a, b] = [await instance(t, shared, 'a'), await instance(t, shared, 'b', log)]
     const other = await instance(t, shared, 'other', [], 'another secret altogether')
     other.cluster.tellAll(Buffer.from('forged'))
     a.cluster.tellAll(Buffer.from('right'))
     await until(() => b.told.length > 0)
     assert.deepEqual(b.told, ['right'])
+    assert.deepEqual(log, [
+      'an instance with another server.stateKey is on this store: neither serves sessions of the other',
+    ])
   })
 })
 

@@ -24,9 +24,9 @@ export class SessionRecord {
     this.#id = id
   }
 
-  /** Takes what other processes have noted; false where the session has ended. */
+  /** Takes what other processes have noted; false where the session has ended, or nobody can say now whether it has. */
   async load(): Promise<boolean> {
-    const notes = await this.#book.read(this.#hash)
+    const notes = await this.#book.read(this.#hash).catch(() => 'ended' as const)
     if (notes === 'ended') return false
     this.#level = notes?.level
     for (const uri of notes?.subscriptions ?? []) this.#subscriptions.add(uri)
