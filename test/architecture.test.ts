@@ -122,7 +122,7 @@ const linesMax = table(`
   upstream/server        | 4645
   upstream/http          | 227
   kept                   | 441
-  store                  | 1580
+  store                  | 1584
   upstream/kinds         | 608
   limits                 | 171
   real-runtime           | 47

@@ -173,6 +173,8 @@ export class RedisStore implements Store {
 
   async receive(instance: string, take: (message: Buffer) => void): Promise<void> {
     const keys = [inbox(instance), inbox(ALL)]
+    // A user of Redis that may not read them would get no message, without a word.
+    await this.#ask(['XREAD', 'COUNT', '1', 'STREAMS', ...keys, '$', '$'])
     const newest = await Promise.all(keys.map((key) => this.#ask(['XREVRANGE', key, '+', '-', 'COUNT', '1'])))
     const reader = this.#client.duplicate()
     reader.on('error', () => {})
@@ -243,6 +245,8 @@ export class RedisStore implements Store {
   #leave(cause: unknown): void {
     if (this.#isAway || this.#isClosed) return
     this.#isAway = true
+    // It may come back empty.
+    this.#renewedMs.clear()
     this.onChange(cause)
     this.#probe = repeat(
       this.#clock,

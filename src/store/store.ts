@@ -15,7 +15,7 @@ export interface TakenTokens {
 /** The store cannot be asked now, or has not answered in time; what was asked may have been done all the same. */
 export class StoreAway extends Error {
   constructor(cause?: unknown) {
-    super('cannot be reached', { cause })
+    super(cause instanceof Error ? `cannot be used: ${cause.message}` : 'cannot be reached', { cause })
   }
 }
 
