@@ -18,10 +18,11 @@ const BYTES_MAX = 4_194_304 // 4 MiB
 /** A file is read again for a session that is not known only where the last look was so long ago. */
 const LOOK_MS = 1000
 
+/** Files of gateways with other configurations, whose sessions may last longer, stay for so long. */
+const UNUSED_MS = 2_592_000_000 // 30 days
+
 /** The length at which the file is written anew: several lines for each entry, or the longest entries. */
 const FILE_BYTES_MAX = 4 * BYTES_MAX
-
-const FORMAT = 1
 
 export interface BookDisk {
   readonly files: KeptFiles
@@ -54,7 +55,8 @@ export class MemoryBook implements SessionBook {
     this.#maxAgeMs = maxAgeMs
     this.#disk = disk
     const hash = createHash('sha256').update(disk?.source ?? '')
-    this.#name = `${hash.digest('hex').slice(0, 32)}.jsonl`
+    // The format is in the name: another process may remove the file, and lines are appended to the next one.
+    this.#name = `${hash.digest('hex').slice(0, 32)}.1.jsonl`
   }
 
   read(hash: string): Promise<SessionNotes | 'ended' | undefined> {
@@ -124,19 +126,18 @@ export class MemoryBook implements SessionBook {
   #open(files: KeptFiles): boolean {
     const why = files.prepare()
     if (why !== undefined) throw new Error(why)
-    files.removeUnused(this.#runtime.wallNow() - this.#maxAgeMs())
+    files.removeUnused(this.#runtime.wallNow() - Math.max(this.#maxAgeMs(), UNUSED_MS))
     const before = files.read(this.#name, 2 * FILE_BYTES_MAX)
-    // A file of another format, or one that is too long, is written anew.
-    const isOurs = before?.toString('utf8', 0, HEAD.length) === HEAD
-    if (isOurs) this.#fileBytes = before.length
+    // A file that is too long is written anew.
+    if (before !== undefined) this.#fileBytes = before.length
     else this.#writeAnew(files)
-    return !isOurs
+    return before === undefined
   }
 
   #writeAnew(files: KeptFiles): void {
     this.#look()
     const lines = Array.from(this.#entries, ([hash, entry]) => lineOf(hash, entry))
-    const bytes = Buffer.from(`${HEAD}${lines.join('')}`)
+    const bytes = Buffer.from(lines.join(''))
     files.write(this.#name, bytes)
     this.#fileBytes = bytes.length
   }
@@ -148,18 +149,14 @@ function sizeOf({ notes }: Entry): number {
   return notes.subscriptions.reduce((sum, uri) => sum + 2 * uri.length, 64)
 }
 
-const HEAD = write({ format: FORMAT })
-
 /** A line that was torn ends where the next one begins. */
 function lineOf(hash: string, { atMs, notes }: Entry): string {
   return `\n${write([hash, atMs, notes])}`
 }
 
-/** Nothing for a file of another format. */
+/** Those that can be read. */
 function* entriesIn(text: string): IterableIterator<[string, Entry]> {
-  const [head, ...lines] = text.split('\n')
-  if (head !== HEAD) return
-  for (const line of lines) {
+  for (const line of text.split('\n')) {
     const [hash, atMs, value]: readonly unknown[] = listIn(line)
     const notes = notesIn(value)
     if (typeof hash === 'string' && typeof atMs === 'number' && notes !== undefined)

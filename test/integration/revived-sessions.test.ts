@@ -126,6 +126,8 @@ describe('a session of a gateway that is gone', () => {
     const one = await next()
     const headers = await opened(one, { capabilities: askable })
     await ask(one, headers, 'logging/setLevel', { level: 'error' })
+    // What is no level is not kept.
+    await ask(one, headers, 'logging/setLevel', { level: 'x'.repeat(100_000) })
     for (const name of ['a', 'b'])
       await ask(one, headers, 'resources/subscribe', { uri: `it://server/${name}` })
     await ask(one, headers, 'resources/unsubscribe', { uri: 'it://server/a' })

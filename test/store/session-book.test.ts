@@ -1,7 +1,7 @@
 // What clients of sessions have said, in memory and in a file that several processes write.
 
 import assert from 'node:assert/strict'
-import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { FolderFiles } from '../../src/kept/folder-files.js'
@@ -81,10 +81,8 @@ describe('the book', () => {
     assert.deepEqual([await one.book.read('e0'), await one.book.read('e1')], [undefined, 'ended'])
   })
 
-  const format = '{"format":1}'
   const odd = ['{', '[]', 'null', '["a"]', '["a","1","ended"]', '["a",86400000,7]', '[7,86400000,"ended"]']
-  const damaged = ['', '[]', '{"format":2}\n["a",86400000,"ended"]', '["a",86400000,"ended"]']
-  for (const text of [...damaged, ...odd.map((line) => `${format}\n${line}`)])
+  for (const text of ['', ...odd])
     test(`goes on with a file that is ${text}`, async (t) => {
       const folder = join(scratch(t), 'sessions')
       new Process(folder).book.end('a')
@@ -97,6 +95,29 @@ describe('the book', () => {
       const three = new Process(folder)
       assert.deepEqual([await three.book.read('a'), await three.book.read('b')], [notes, 'ended'])
     })
+
+  test('goes on in a new file when another process has removed the file', async (t) => {
+    const folder = join(scratch(t), 'sessions')
+    const one = new Process(folder)
+    one.book.end('a')
+    const [name = ''] = readdirSync(folder)
+    rmSync(join(folder, name))
+    one.book.end('b')
+    assert.equal(await new Process(folder).book.read('b'), 'ended')
+  })
+
+  test('leaves the files of configurations whose sessions may last longer', async (t) => {
+    const folder = join(scratch(t), 'sessions')
+    const one = new Process(folder)
+    one.nowMs = Date.now()
+    one.book.end('a')
+    const other = new Process(folder, 'other.json')
+    other.nowMs = one.nowMs + 2 * DAY_MS
+    other.book.end('b')
+    const two = new Process(folder)
+    two.nowMs = one.nowMs
+    assert.equal(await two.book.read('a'), 'ended')
+  })
 
   test('keeps a file from growing for ever', async (t) => {
     const folder = join(scratch(t), 'sessions')

@@ -3,6 +3,9 @@ import { connect } from 'node:net'
 import { describe, test } from 'node:test'
 import type { Frame, RequestFrame } from '../../src/jsonrpc/frame.js'
 import { sessionRevisions } from '../../src/mcp/revisions.js'
+import { realRuntime } from '../../src/real-runtime.js'
+import { SealedIds } from '../../src/store/sealed-id.js'
+import { MemoryBook } from '../../src/store/session-book.js'
 import { HANG_MS, until } from '../integration/support/waiting.js'
 import {
   EventReader,
@@ -521,6 +524,26 @@ describe('a session', () => {
     for (const reader of kept) reader.cut()
   })
 
+  test('goes on after it was given up, with ids of events that it has not had before', async (t) => {
+    const runtime = realRuntime()
+    const maxAgeMs = (): number => 3_600_000
+    const ids = new SealedIds({ keys: () => ['the key of this process'], label: 'a', maxAgeMs, runtime })
+    const kept = { ids, book: new MemoryBook(runtime, maxAgeMs) }
+    const { port, sessions } = await front(t, { limits: { sessionsMax: 1 }, kept })
+    const headers = await handshake(port)
+    for (const attempt of ['first', 'second']) {
+      const { body } = await send(port, { body: message('noisy', attempt), headers })
+      const { id: last = '' } = events(body)[0] ?? {}
+      await handshake(port)
+      const lost = await (await listen(port, headers, last)).next()
+      assert.match(String(lost?.data), new RegExp(`"id":"${attempt}".*instance-lost`))
+      const standalone = await listen(port, headers, last.replace(/\.[^.]*$/, '.0-9'))
+      assert.equal(standalone.response.statusCode, 200)
+      standalone.cut()
+      await until(() => sessions.at(-1)?.connection.busy === false)
+    }
+  })
+
   test('is given up for a new one of the principal that has most, although others are idle for longer', async (t) => {
     const { port, sessions } = await front(t, { limits: { sessionsMax: 3 }, principalOf: (token) => token })
     const opened = async (token: string): Promise<Record<string, string>> => {
@@ -674,7 +697,7 @@ describe('closing', () => {
     const pair = new EventReader(await open(port, { path: '/sse', method: 'GET', headers: stream }))
     await pair.next()
     server.stop()
-    await assert.rejects(send(port, { body: message('echo', 1) }))
+    assert.equal((await send(port, { body: message('echo', 1) })).status, 503)
     await server.close()
     for (const reader of [listening, waiting, pair]) assert.equal(await reader.next(), undefined)
     assert.ok(sessions.every(({ closed }) => closed))

@@ -40,6 +40,8 @@ export type ConnectionLife =
       readonly kind: 'session'
       readonly id: string
       readonly store: EventStore
+      /** Begins the ids of its events; undefined where sessions end with the process. */
+      readonly source: string | undefined
       /** Undefined for a session that ends with the process. */
       readonly record: SessionRecord | undefined
     }
@@ -106,6 +108,11 @@ export class ClientConnection implements Connection {
     return this.#life.kind === 'session' ? this.#life.record : undefined
   }
 
+  /** Another one in each process, and each time that the session goes on in the same one. */
+  get source(): string | undefined {
+    return this.#life.kind === 'session' ? this.#life.source : undefined
+  }
+
   get kind(): ConnectionLife['kind'] {
     return this.#life.kind
   }
@@ -164,8 +171,8 @@ export class ClientConnection implements Connection {
    * is called when the session goes on. Else it is closed.
    */
   revive(owner: Owner, facts: SessionFacts, begin: () => void): void {
-    // The client may still answer a question of the other process.
-    this.idPrefix = this.#environment.sessions?.ids.source
+    // The client may still answer a question from before.
+    this.idPrefix = this.source
     this.#hasOpened = true
     this.ready = this.#reopen(owner, facts)
       .catch((error: unknown) => void this.#environment.failed(error))
@@ -247,8 +254,7 @@ export class ClientConnection implements Connection {
   /** Opens the standalone stream, or goes on with the one that holds the event of that id. */
   listen(response: HttpResponse, lastEventId: string | undefined): ListenState {
     const place = lastEventId === undefined ? undefined : readEventId(lastEventId)
-    if (place !== undefined && place.source !== this.#environment.sessions?.ids.source)
-      return this.#listenOn(response, place)
+    if (place !== undefined && place.source !== this.source) return this.#listenOn(response, place)
     const stream = lastEventId === undefined ? this.#standalone : this.#streams.get(place?.stream ?? -1)
     if (stream === undefined) return 'unknown'
     if (place === undefined && stream.attached) return 'busy'

@@ -29,6 +29,7 @@ export class ClientRegistry {
   /** The connections of clients without sessions: by endpoint and principal if they are shared, else by a number. */
   readonly #sessionless: Entries = new ChurnMap()
   #singles = 0
+  #revived = 0
 
   constructor(environment: HttpEnvironment) {
     this.#environment = environment
@@ -53,11 +54,14 @@ export class ClientRegistry {
 
   /** The session of another process, which begins to go on here. */
   revive(id: string, owner: Owner, version: string | undefined): ClientConnection | Refusal {
-    const facts = this.#environment.sessions?.ids.open(id, owner)
+    const ids = this.#environment.sessions?.ids
+    const facts = ids?.open(id, owner)
     if (facts === undefined || facts.isBound || owner.endpoint.isBound()) return noSession
     if (!this.#hasRoom(owner)) return crowded
     const revision = sessionRevision(version)?.version ?? facts.revision
-    return this.#add(this.#sessions, id, owner, this.#lifeOf(id, true), { ...facts, revision })
+    // A session that was closed here before has sent events and questions as this process.
+    const life = this.#lifeOf(id, true, `${ids?.source}.${(++this.#revived).toString(36)}`)
+    return this.#add(this.#sessions, id, owner, life, { ...facts, revision })
   }
 
   /**
@@ -125,10 +129,11 @@ export class ClientRegistry {
     return this.#environment.room() === 'enough' && this.#makesRoom(owner)
   }
 
-  #lifeOf(id: string, isSealed: boolean): ConnectionLife {
+  #lifeOf(id: string, isSealed: boolean, source?: string): ConnectionLife {
     const { sessions, limits } = this.#environment
     const record = isSealed && sessions !== undefined ? new SessionRecord(sessions.book, id) : undefined
-    return { kind: 'session', id, store: new EventStore(limits.events, this.#stored), record }
+    const store = new EventStore(limits.events, this.#stored)
+    return { kind: 'session', id, store, source: source ?? sessions?.ids.source, record }
   }
 
   /**

@@ -2,7 +2,7 @@
 //
 // MCP 2025-03-26 to 2025-11-25, Transports, Resumability: an event id is unique in its session and names its stream. A client
 // that has lost a response gets the later events of that stream, and of no other, on another response. Events are lost with their
-// process, so where sessions outlive it an event id names the process too, and the request that the client waits for.
+// process, so where sessions outlive it an event id names the process too, and how often it has revived sessions, and the request that the client waits for.
 
 import { Buffer } from 'node:buffer'
 import { canonicalAt, type RequestId } from '../../jsonrpc/request-id.js'
@@ -165,12 +165,12 @@ export class EventStream {
   }
 
   #id(number: number): string {
-    const { sessions } = this.#environment
+    const { source } = this.#connection
     const id = `${this.number.toString(36)}-${number.toString(36)}`
-    if (sessions === undefined) return id
+    if (source === undefined) return id
     const request = Buffer.from(this.#request ?? '')
     const isShort = request.length > 0 && request.length <= REQUEST_BYTES_MAX
-    return `${sessions.ids.source}.${id}${isShort ? `-${request.toString('base64url')}` : ''}`
+    return `${source}.${id}${isShort ? `-${request.toString('base64url')}` : ''}`
   }
 
   #kept(after: number): Buffer[] {

@@ -208,6 +208,7 @@ export class McpHandlers {
     if (isRefusal(named) || named.ready === undefined) return named
     return named.ready.then(() => {
       if (named.open) return named
+      if (this.isStopping) return frontClosing
       return this.#others?.isAway === true ? storeAway : noSession
     })
   }

@@ -6,6 +6,7 @@ import { type Frame, type RequestFrame, readFrame } from '../../jsonrpc/frame.js
 import { textId } from '../../jsonrpc/request-id.js'
 import { onOneLine, quote, rawAt, write } from '../../jsonrpc/text.js'
 import { clientInfo } from '../../mcp/capabilities.js'
+import { severity } from '../../mcp/methods.js'
 import { latestSession, sessionRevision } from '../../mcp/revisions.js'
 import type { SessionBook, SessionFacts, SessionNotes } from './session-ids.js'
 
@@ -40,8 +41,7 @@ export class SessionRecord {
       case 'notifications/exit':
         return this.end()
       case 'logging/setLevel':
-        this.#level = frame.params.members.string('level')
-        return this.#write()
+        return this.#setLevel(frame.params.members.string('level'))
       case 'resources/subscribe':
         return this.#follow(frame)
       case 'resources/unsubscribe':
@@ -62,6 +62,12 @@ export class SessionRecord {
       ...(level === undefined ? [] : [again('logging/setLevel', 0, write({ level }))]),
       ...uris.map((uri, at) => again('resources/subscribe', at, write({ uri }))),
     ]
+  }
+
+  #setLevel(level: string | undefined): void {
+    if (severity(level) < 0 || level === this.#level) return
+    this.#level = level
+    this.#write()
   }
 
   #follow({ params: { members } }: Pick<RequestFrame, 'params'>): void {

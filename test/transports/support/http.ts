@@ -17,6 +17,7 @@ import type { ClientOrigin } from '../../../src/mcp/client-context.js'
 import { cancelledId } from '../../../src/mcp/methods.js'
 import { realRuntime } from '../../../src/real-runtime.js'
 import type {
+  HttpEnvironment,
   HttpAttached,
   HttpEndpoint,
   HttpRoute,
@@ -144,6 +145,8 @@ export interface FrontOptions extends Partial<Omit<HttpFrontOptions, 'limits'>> 
   /** Takes the connections in place of scripted sessions, and must start them. */
   readonly take?: (connection: Connection) => HttpAttached
   readonly now?: () => number
+  /** Keeps sessions beyond the front. */
+  readonly kept?: HttpEnvironment['sessions']
   readonly newId?: (owner: Owner) => string
   readonly roomOf?: () => 'enough' | 'little' | 'none'
 }
@@ -192,6 +195,7 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
         now: options.now ?? (() => realRuntime().now()),
         wallNow: () => realRuntime().wallNow(),
         setTimer: (delayMs, fire) => realRuntime().setTimer(delayMs, fire),
+        sessions: options.kept,
         watch: () => () => undefined,
         warn: (message) => warnings.push(message),
         failed: (error) => failures.push(error),
