@@ -24,6 +24,7 @@ import {
 } from './support/http.js'
 
 const stream = { accept: 'text/event-stream' }
+const maxAgeMs = (): number => 3_600_000
 
 describe('one request without a session', () => {
   const echo = message('echo', 1)
@@ -526,7 +527,6 @@ describe('a session', () => {
 
   test('goes on after it was given up, with ids of events that it has not had before', async (t) => {
     const runtime = realRuntime()
-    const maxAgeMs = (): number => 3_600_000
     const ids = new SealedIds({ keys: () => ['the key of this process'], label: 'a', maxAgeMs, runtime })
     const kept = { ids, book: new MemoryBook(runtime, maxAgeMs) }
     const { port, sessions } = await front(t, { limits: { sessionsMax: 1 }, kept })

@@ -13,6 +13,8 @@ import type { SessionBook, SessionFacts, SessionNotes } from './session-ids.js'
 /** A client that follows more resources follows those again that it has named last. */
 const SUBSCRIPTIONS_MAX = 256
 const URI_LENGTH_MAX = 2048
+/** All of them together, since each change writes all. */
+const URIS_LENGTH_MAX = 65_536
 
 export class SessionRecord {
   readonly #book: SessionBook
@@ -76,9 +78,12 @@ export class SessionRecord {
     // The one that is named last is the last to go.
     this.#subscriptions.delete(uri)
     this.#subscriptions.add(uri)
-    const [oldest] = this.#subscriptions
-    if (this.#subscriptions.size > SUBSCRIPTIONS_MAX && oldest !== undefined)
+    let length = [...this.#subscriptions].reduce((sum, each) => sum + each.length, 0)
+    for (const oldest of this.#subscriptions) {
+      if (this.#subscriptions.size <= SUBSCRIPTIONS_MAX && length <= URIS_LENGTH_MAX) break
       this.#subscriptions.delete(oldest)
+      length -= oldest.length
+    }
     this.#write()
   }
 
