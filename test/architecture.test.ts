@@ -114,7 +114,7 @@ const linesMax = table(`
   transports             | 871
   transports/http1       | 1517
   transports/http-client | 1780
-  transports/http-server | 3653
+  transports/http-server | 3661
   upstream/contracts     | 749
   upstream/process       | 1204
   upstream/auth          | 331

@@ -32,7 +32,7 @@ export interface Serving extends EventSource<ServingEvents> {
   readonly origin: string
   /** The address that a client needs: Streamable HTTP, of the schema `default` where there are several. */
   readonly url: string
-  /** Takes no new connection; what is being answered goes on. */
+  /** Refuses new requests; what is being answered goes on. */
   stop(): void
   /** Ends every session and every connection. */
   close(): Promise<void>

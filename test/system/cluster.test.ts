@@ -194,10 +194,6 @@ describe('at another instance', () => {
     })
 })
 
-/** While the lease of an instance that was killed lasts, its streams are refused with 503 for longer than clients try. */
-const tooLate = 'a resumed stream is refused with 503 until the lease of the lost instance ends'
-const whileLeaseLasts = new Map([['a call is told that it was lost, and its session goes on', tooLate]])
-
 /** Resumes a stream as the official clients do, which try three times, a second after each other. */
 async function resumedAs(session: RawSession, port: number, lastId: string): Promise<EventReader> {
   for (let tries = 1; ; tries++) {
@@ -248,7 +244,7 @@ const losses: readonly (readonly [string, Behaviour])[] = [
 
 describe('without the instance that opened it', () => {
   for (const [title, run] of losses)
-    test(title, { timeout: 40_000, todo: whileLeaseLasts.get(title) ?? false }, async () => {
+    test(title, { timeout: 40_000 }, async () => {
       const [one = 0, other = 0] = cluster.ports
       try {
         await run(cluster, one, other)
@@ -363,29 +359,34 @@ const crowd: Crowd = {
 
 describe('under load', { skip: missing }, () => {
   for (const balancer of roundRobins)
-    test(`behind ${balancer.title}`, { todo: tooLate }, async (t) => {
-      const cluster = await startCluster(t)
-      const { port } = await balancer.start(t, cluster.ports)
-      const clients = await connectAll(t, port, crowd)
-      for (const client of clients) client.start()
-      const said = (): string => cluster.instances.map((each) => each.said.slice(-3000)).join('\n---\n')
-      for (const [title, fault] of Object.entries(faults)) {
-        await goesOn(clients, { said: said() })
-        const madeBefore = clients.map((client) => client.calls.length)
-        for (let round = 0; round < (times[title] ?? (isFull ? 10 : 1)); round++) await fault(cluster, round)
-        await goesOn(clients, { said: said() })
-        const during = clients.flatMap(({ calls }, index) => calls.slice(madeBefore[index]))
-        t.diagnostic(`${title}: ${JSON.stringify(countsOf(during))}`)
-        const allowed = balancer.title === 'HAProxy' ? harmless[title] : undefined
-        if (allowed !== undefined)
-          assert.deepEqual(
-            during.filter(({ end }) => end !== 'answered' && !allowed.includes(end)),
-            [],
-            title,
-          )
-      }
-      const { calls, foreign } = await stopAll(clients)
-      assert.deepEqual(wrongCalls(cluster.ledger.lines, calls), [])
-      assert.deepEqual(foreign, [])
-    })
+    test(
+      `behind ${balancer.title}`,
+      { todo: 'one client of version 2 gets no question now and then' },
+      async (t) => {
+        const cluster = await startCluster(t)
+        const { port } = await balancer.start(t, cluster.ports)
+        const clients = await connectAll(t, port, crowd)
+        for (const client of clients) client.start()
+        const said = (): string => cluster.instances.map((each) => each.said.slice(-3000)).join('\n---\n')
+        for (const [title, fault] of Object.entries(faults)) {
+          await goesOn(clients, { said: said() })
+          const madeBefore = clients.map((client) => client.calls.length)
+          for (let round = 0; round < (times[title] ?? (isFull ? 10 : 1)); round++)
+            await fault(cluster, round)
+          await goesOn(clients, { said: said() })
+          const during = clients.flatMap(({ calls }, index) => calls.slice(madeBefore[index]))
+          t.diagnostic(`${title}: ${JSON.stringify(countsOf(during))}`)
+          const allowed = balancer.title === 'HAProxy' ? harmless[title] : undefined
+          if (allowed !== undefined)
+            assert.deepEqual(
+              during.filter(({ end }) => end !== 'answered' && !allowed.includes(end)),
+              [],
+              title,
+            )
+        }
+        const { calls, foreign } = await stopAll(clients)
+        assert.deepEqual(wrongCalls(cluster.ledger.lines, calls), [])
+        assert.deepEqual(foreign, [])
+      },
+    )
 })

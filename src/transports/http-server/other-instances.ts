@@ -63,9 +63,11 @@ export class OtherInstances {
   /** Serves a request to listen, or to end the session. */
   bodiless(asked: EndpointRequest, here: () => ServeResult): ServeResult {
     if (asked.isForwarded) return here()
+    const holder = this.#ownerOfSession(asked)
+    if (holder !== undefined) return this.#forward(holder, asked, NOTHING, here)
     const stream = asked.head.get('last-event-id')
-    const owner = this.#ownerOfSession(asked) ?? this.#other(stream && labelOf(stream))
-    if (owner !== undefined) return this.#forward(owner, asked, NOTHING, here)
+    const owner = this.#other(stream && labelOf(stream))
+    if (owner !== undefined) return this.#resume(owner, asked, here)
     if (this.isAway && this.#isElsewhere(asked)) return storeAway
     if (asked.head.method === 'DELETE') this.#tellAll(asked, NOTHING)
     return here()
@@ -107,6 +109,16 @@ export class OtherInstances {
 
   #tellAll(asked: EndpointRequest, body: Uint8Array): void {
     if (sessionIdIn(asked.head) !== undefined) this.#peers.tellAll(Buffer.concat(forwardedBytes(asked, body)))
+  }
+
+  /** A stream whose instance does not answer goes on here, where its client learns that the call was lost. */
+  async #resume(
+    owner: string,
+    asked: EndpointRequest,
+    here: () => ServeResult,
+  ): Promise<Refusal | undefined> {
+    const end = await forward(this.#peers, owner, asked, NOTHING)
+    return end === 'absent' || end === 'lost' ? here() : end
   }
 
   async #forward(
