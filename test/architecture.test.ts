@@ -114,7 +114,7 @@ const linesMax = table(`
   transports             | 871
   transports/http1       | 1517
   transports/http-client | 1780
-  transports/http-server | 3661
+  transports/http-server | 3665
   upstream/contracts     | 749
   upstream/process       | 1204
   upstream/auth          | 331
@@ -146,7 +146,7 @@ const linesMax = table(`
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5470
+  cli                    | 5471
   cli/clients            | 1432
   servers                | 277
   sandbox                | 5835

@@ -153,7 +153,8 @@ export function serveHttp(
       person: 'here',
       handler: inspection && ((path) => inspection.pages.find(path)),
       allowUnauthenticated,
-      keepSessions: true,
+      // A recording begins with the `initialize` of each session.
+      keepSessions: run.given.record === undefined,
       beforeListening,
       ...(config.server.metrics && telemetry && { metrics: telemetry.page }),
     })
