@@ -255,7 +255,8 @@ function gatewayOf(
       const endsAtMs = runtime.now() + graceMs
       await within(serving.drain(), graceMs, runtime)
       serving.stop()
-      await proxies.close(Math.max(0, endsAtMs - runtime.now()))
+      const restMs = Math.max(0, endsAtMs - runtime.now())
+      await Promise.all([proxies.close(restMs), within(serving.answeredElsewhere(), restMs, runtime)])
       await serving.close()
       common.shared?.revocations.close()
       await common.shared?.cluster.close()

@@ -187,9 +187,7 @@ export class Routes implements HttpRoutes {
   }
 
   #readiness(): HttpRoute {
-    if (this.front.isDraining) return notReady('draining')
-    const { awayMs = 0 } = this.#more.clusterStatus?.() ?? {}
-    return awayMs > STORE_AWAY_MS_MAX ? notReady('store-away') : ready
+    return this.front.isDraining ? draining : ready
   }
 
   #status(): string {
@@ -266,10 +264,15 @@ const LOGIN = /\/\.well-known(?:\/|$)|^\/(?:register|authorize|token)$/
 /** Whether new clients may come: for balancers, which have no token. */
 const ready: HttpRoute = { kind: 'page', open: true, body: () => write({ status: 'ready' }) }
 
-function notReady(status: string): HttpRoute {
-  const error = internalError(`Not ready: ${status}`)
-  const refusal = { status: 503, error, body: write({ status }), headers: { 'retry-after': '1' } }
-  return { kind: 'nothing', isForAll: true, refusal }
+const draining: HttpRoute = {
+  kind: 'nothing',
+  isForAll: true,
+  refusal: {
+    status: 503,
+    error: internalError('Not ready: draining'),
+    body: write({ status: 'draining' }),
+    headers: { 'retry-after': '1' },
+  },
 }
 
 /** A client that gets 401 there would go on with a login that leads nowhere; it names no schema, since it needs no token. */
@@ -283,8 +286,5 @@ const noLogin: HttpRoute = {
     ),
   },
 }
-
-/** A store that is away for longer is no restart of it, and other instances may reach it. */
-const STORE_AWAY_MS_MAX = 30_000
 
 const NAME_LENGTH_MAX = 100

@@ -66,6 +66,8 @@ export interface ProxiesServing extends Serving {
   readonly isDraining: boolean
   /** As `HttpServer.drain`. */
   drain(): Promise<void>
+  /** As `HttpServer.answeredElsewhere`. */
+  answeredElsewhere(): Promise<void>
   /** Loads what these rules need, before a change to them. */
   prepare(rules: FrontRules): Promise<void>
   /** Serves these proxies by these rules, which must have been prepared; a proxy that stays keeps its sessions. */
@@ -100,6 +102,7 @@ export async function serveProxies(
       return front.isDraining
     },
     drain: () => front.server.drain(),
+    answeredElsewhere: () => front.server.answeredElsewhere(),
     stop: () => front.server.stop(),
     close: () => front.server.close(),
   }

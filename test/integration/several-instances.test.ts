@@ -2,11 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Gateway } from '../../src/gateway/gateway.js'
 import { openGateway } from '../../src/gateway/gateway.js'
 import { realClock } from '../../src/runtime/deadline.js'
 import { MemoryStore, SharedMemory } from '../../src/store/memory-store.js'
 import { StoreAway } from '../../src/store/store.js'
+import { defaultHttpServerLimits } from '../../src/transports/http-server/front-limits.js'
 import { type Answer, events, message, messageIn, open, send } from '../transports/support/http.js'
 import { bearer, gatewayConfig, sendStateless, tokenOf } from './support/gateway.js'
 import { claim } from './support/claim.js'
@@ -122,6 +124,19 @@ describe('a session that a server keeps in the memory of a process', () => {
     assert.equal((await send(two.gateway.port, { method: 'DELETE', headers })).status, 200)
     assert.equal((await ask(one, headers, 'ping')).status, 404)
     assert.equal((await ask(two, headers, 'ping')).status, 404)
+  })
+
+  test('gets the answer to a call that an instance has handed over, although that one ends', async (t) => {
+    const [one, two] = await instances(t, { servers: isolated })
+    const headers = await opened(one)
+    const held = ask(two, headers, 'tools/call', { name: 's__never', arguments: {} })
+    await untilAnswered(async () => (await said(one, headers, 'tools/call')).length > 1)
+    const closed = two.gateway.close(60_000)
+    // Longer than clients have to read their last answers.
+    await delay(defaultHttpServerLimits.closeWaitMs + 1000)
+    await one.gateway.proxies.get('default')?.stop('s')
+    assert.match((await held).body, /"error"/)
+    await closed
   })
 
   test('is refused to every other principal', async (t) => {

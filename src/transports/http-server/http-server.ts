@@ -58,6 +58,7 @@ export class HttpServer {
   readonly #routes: HttpRoutes
   readonly #bodies: Bodies
   readonly #tokenStreams: TokenStreams
+  readonly #others: OtherInstances | undefined
   #sweepers: readonly { cancel(): void }[] = []
   #rules: HttpRules
   #port: number
@@ -74,8 +75,8 @@ export class HttpServer {
     this.#bodies = new Bodies(environment)
     this.#clients = new ClientRegistry(environment)
     const { peers } = environment
-    const others = peers && new OtherInstances(peers, environment, this.#clients)
-    this.#handlers = new McpHandlers(this.#clients, this.#bodies, others)
+    this.#others = peers && new OtherInstances(peers, environment, this.#clients)
+    this.#handlers = new McpHandlers(this.#clients, this.#bodies, this.#others)
     this.#tokenStreams = new TokenStreams(environment)
     peers?.serve({
       opened: (channel) =>
@@ -140,9 +141,15 @@ export class HttpServer {
     this.#handlers.isStopping = true
   }
 
+  /** Resolves when the messages that other instances serve now are answered. */
+  async answeredElsewhere(): Promise<void> {
+    await this.#others?.answered()
+  }
+
   /** Ends every session; clients have a moment to read the last answers. */
   async close(): Promise<void> {
     this.stop()
+    this.#others?.endStreams()
     for (const sweeper of this.#sweepers) sweeper.cancel()
     this.#clients.endAll()
     await this.#listening.close(this.#options.environment.limits.closeWaitMs)

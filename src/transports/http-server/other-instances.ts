@@ -13,6 +13,7 @@ import type { PostedMessage } from './body.js'
 import type { ClientRegistry } from './client-registry.js'
 import type { EndpointRequest, HttpEnvironment } from './endpoint.js'
 import { forward, forwardedBytes } from './forwarding.js'
+import type { HttpResponse } from '../http1/server.js'
 import type { Peers } from './peers.js'
 import { namesStateless, sessionIdIn } from './protocol.js'
 import { type Refusal, refuse, type ServeResult, storeAway } from './refusal.js'
@@ -34,6 +35,8 @@ export class OtherInstances {
   readonly #peers: Peers
   readonly #environment: HttpEnvironment
   readonly #clients: ClientRegistry
+  /** The responses to requests that other instances serve now; those of GET are streams. As many as connections at most. */
+  readonly #responses = new Map<HttpResponse, string>()
 
   constructor(peers: Peers, environment: HttpEnvironment, clients: ClientRegistry) {
     this.#peers = peers
@@ -43,6 +46,16 @@ export class OtherInstances {
 
   get isAway(): boolean {
     return this.#peers.isAway
+  }
+
+  /** Resolves when the messages that others serve now are answered. */
+  async answered(): Promise<void> {
+    const posts = [...this.#responses].filter(([, method]) => method !== 'GET')
+    await Promise.all(posts.map(([response]) => new Promise<void>((done) => response.whenClosed(done))))
+  }
+
+  endStreams(): void {
+    for (const [response, method] of this.#responses) if (method === 'GET') response.end()
   }
 
   /** `here` serves the message on this instance. */
@@ -117,8 +130,15 @@ export class OtherInstances {
     asked: EndpointRequest,
     here: () => ServeResult,
   ): Promise<Refusal | undefined> {
-    const end = await forward(this.#peers, owner, asked, NOTHING)
+    const end = await this.#handOver(owner, asked, NOTHING)
     return end === 'absent' || end === 'lost' ? here() : end
+  }
+
+  #handOver(owner: string, asked: EndpointRequest, body: Uint8Array): ReturnType<typeof forward> {
+    const { response, head } = asked
+    this.#responses.set(response, head.method)
+    response.whenClosed(() => this.#responses.delete(response))
+    return forward(this.#peers, owner, asked, body)
   }
 
   async #forward(
@@ -128,7 +148,7 @@ export class OtherInstances {
     here: () => ServeResult,
     posted?: PostedMessage,
   ): Promise<Refusal | undefined> {
-    const end = await forward(this.#peers, owner, asked, body)
+    const end = await this.#handOver(owner, asked, body)
     if (end === 'absent') return here()
     return end === 'lost' ? lost(posted) : end
   }
