@@ -114,7 +114,7 @@ const linesMax = table(`
   transports             | 871
   transports/http1       | 1517
   transports/http-client | 1780
-  transports/http-server | 3665
+  transports/http-server | 3692
   upstream/contracts     | 749
   upstream/process       | 1204
   upstream/auth          | 331
@@ -139,7 +139,7 @@ const linesMax = table(`
   policy                 | 418
   proxy                  | 906
   front-auth             | 1050
-  gateway                | 1504
+  gateway                | 1508
   metrics                | 923
   index                  | 49
   replay                 | 1876
