@@ -114,7 +114,7 @@ const linesMax = table(`
   transports             | 871
   transports/http1       | 1517
   transports/http-client | 1780
-  transports/http-server | 3692
+  transports/http-server | 3695
   upstream/contracts     | 749
   upstream/process       | 1204
   upstream/auth          | 331
@@ -122,7 +122,7 @@ const linesMax = table(`
   upstream/server        | 4645
   upstream/http          | 227
   kept                   | 441
-  store                  | 1581
+  store                  | 1587
   upstream/kinds         | 608
   limits                 | 171
   real-runtime           | 47

@@ -21,7 +21,10 @@ const ENTRIES_MAX = 100_000
 export class SharedMemory {
   readonly entries = new Map<string, Entry>()
   readonly levels = new Map<string, Level>()
-  readonly receivers = new Map<MemoryStore, { readonly instance: string; take(message: Buffer): void }>()
+  readonly receivers = new Map<
+    MemoryStore,
+    { readonly instance: string; readonly take: (message: Buffer) => void }
+  >()
 }
 
 /** The store as one instance reaches it. */

@@ -58,7 +58,10 @@ export async function openRedisStore(url: string, clock: Clock): Promise<RedisSt
   const client = await connected(url)
   try {
     const info = await client.sendCommand(['INFO', 'memory'])
-    const [, policy] = /maxmemory_policy:(\S+)/.exec(String(info)) ?? []
+    const [, policy] =
+      /maxmemory_policy:(\S+)/.exec(
+        Buffer.isBuffer(info) || typeof info === 'string' ? info.toString() : '',
+      ) ?? []
     if (policy !== 'noeviction')
       throw new StoreRefused(
         `has the maxmemory-policy ${policy ?? 'unknown'}, and an entry that it drops may give access back`,

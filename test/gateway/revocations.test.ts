@@ -21,11 +21,11 @@ interface Instance {
   readonly store: MemoryStore
   readonly revocations: Revocations
   /** What a client with this token gets: its principal, or a status. */
-  get(token: string): string | number
+  readonly get: (token: string) => string | number
   /** How often sessions were ended. */
-  ends(): number
+  readonly ends: () => number
   /** Revokes a token for all instances. */
-  revoke(token: { readonly sha256: string }): Promise<void>
+  readonly revoke: (token: { readonly sha256: string }) => Promise<void>
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

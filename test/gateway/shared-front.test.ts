@@ -13,7 +13,7 @@ import { messageIn } from '../transports/support/http.js'
 interface Instance {
   readonly store: MemoryStore
   /** Calls a tool: the HTTP status, the reason of an error and the field `Retry-After`. */
-  call(): Promise<readonly [number, unknown, string | undefined]>
+  readonly call: () => Promise<readonly [number, unknown, string | undefined]>
 }
 
 async function instances(scope: Scope, limits: object): Promise<[Instance, Instance]> {

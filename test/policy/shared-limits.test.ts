@@ -22,7 +22,7 @@ interface Instance {
   readonly wants: number[]
   readonly clock: FakeClock
   /** Resolves when a call may go or is refused. */
-  take(name?: string): Promise<LimitRefusal | undefined>
+  readonly take: (name?: string) => Promise<LimitRefusal | undefined>
 }
 
 /** So many instances on one store. */

@@ -6,7 +6,7 @@ import type { Op } from './plan.js'
 import type { SimServer } from './server.js'
 import type { World } from './world.js'
 
-type ServerOp = Extract<Op, { readonly server: number }>
+type ServerOp = Exclude<Extract<Op, { readonly server: number }>, { readonly client: number }>
 
 export function performOnServer(world: World, op: ServerOp, number: number): void {
   const server = world.host.servers[op.server]

@@ -138,7 +138,10 @@ for (const balancer of ['haproxy', 'nginx'])
     while (alone.length < labels.length) alone.push(await open('private'))
     const common: string[] = []
     while (common.length < labels.length) common.push(await open('shared'))
-    assert.deepEqual(alone.map((session) => session.split('.')[0]).sort(), labels)
+    assert.deepEqual(
+      alone.map((session) => session.split('.')[0] ?? '').toSorted((one, other) => one.localeCompare(other)),
+      labels,
+    )
     // An instance that does not have the process of a session would answer 404.
     for (const session of [...alone, ...alone]) assert.equal(await statusOf('private', session), 200)
     const { pid } = cluster.processes.get('b') ?? assert.fail()

@@ -175,7 +175,10 @@ export class ClientConnection implements Connection {
     this.idPrefix = this.source
     this.#hasOpened = true
     this.ready = this.#reopen(owner, facts)
-      .catch((error: unknown) => void this.#environment.failed(error))
+      .catch((error: unknown) => {
+        this.#environment.failed(error)
+        return undefined
+      })
       .then((changes) => {
         this.ready = undefined
         if (changes === undefined) return this.#end(undefined)

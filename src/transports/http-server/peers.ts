@@ -23,9 +23,9 @@ export interface PeerSink {
 
 export interface PeerHandlers {
   /** Another instance has opened a channel. */
-  opened(channel: PeerChannel): PeerSink
+  readonly opened: (channel: PeerChannel) => PeerSink
   /** Another instance has told all others something. */
-  told(bytes: Buffer): void
+  readonly told: (bytes: Buffer) => void
 }
 
 export interface Peers {

@@ -17,7 +17,7 @@ export const tokens = { ann: 'ann-0123456789abcdef', bob: 'bob-0123456789abcdef'
 
 export type User = keyof typeof tokens
 
-export const labels = ['a', 'b', 'c'] as const
+const labels = ['a', 'b', 'c'] as const
 
 /** The keys of a cluster; it begins with the first. */
 export const [stateKey, otherKey] = [

@@ -1,6 +1,7 @@
 // Official clients of both versions, with sessions over Streamable HTTP, that call a ledger server all the time.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
@@ -184,13 +185,12 @@ export class LedgerClient {
 }
 
 /** What an error of either library says about how the call ended. */
-export function endOf(error: unknown): string {
+function endOf(error: unknown): string {
   const reason = textAt(error, 'data', 'reason')
   if (reason !== '') return reason
-  const text = `${String(error)} ${String(at(error, 'cause') ?? '')}`
-  const status = [at(error, 'code'), at(error, 'status'), at(error, 'data', 'status')].find((each) =>
-    [502, 503, 504].includes(Number(each)),
-  )
+  const text = `${String(error)} ${inspect(at(error, 'cause'))}`
+  const codes = [at(error, 'code'), at(error, 'status'), at(error, 'data', 'status')].map(Number)
+  const status = codes.find((code) => [502, 503, 504].includes(code))
   if (status !== undefined) return String(status)
   return /fetch failed|terminated|other side closed|ECONNRESET|ECONNREFUSED/.test(text) ? 'broken' : text
 }

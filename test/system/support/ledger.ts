@@ -6,17 +6,7 @@ import { nodeProgram, type ServerEntry } from '../../integration/support/program
 import { type Scope, scratch } from '../../integration/support/spawned.js'
 
 /** How a call ended that was not answered: none of these says whether the server has run it. */
-export const endings = [
-  'instance-lost',
-  'answer-lost',
-  'shutting-down',
-  'broken',
-  '502',
-  '503',
-  '504',
-] as const
-
-export type Ending = (typeof endings)[number]
+const endings = ['instance-lost', 'answer-lost', 'shutting-down', 'broken', '502', '503', '504']
 
 /** A call as its client saw it. */
 export interface Noted {
