@@ -3,6 +3,7 @@
 // usage: node scripts/test.mjs fast          everything that is neither slow nor needs programs of the system
 //        node scripts/test.mjs slow          the simulator's seeds and the load runs
 //        node scripts/test.mjs system        what needs nginx, HAProxy, bubblewrap, Podman or Chromium
+//        node scripts/test.mjs instances     several gateways under load and faults, one test file after the other
 //        node scripts/test.mjs FILE…         files whose path ends so: test/cli/args.test.ts, cli/args
 //        node scripts/test.mjs FOLDER/…      the files of a folder, as the first three run them: test/cli/
 //
@@ -22,7 +23,8 @@ const filesAtOnce = 6
 const sets = {
   fast: (path) => !isSlow(path) && !isOfSystem(path),
   slow: isSlow,
-  system: isOfSystem,
+  system: (path) => isOfSystem(path) && !isOfInstances(path),
+  instances: isOfInstances,
 }
 
 function isSlow(path) {
@@ -31,6 +33,11 @@ function isSlow(path) {
 
 function isOfSystem(path) {
   return path.startsWith('test/system/')
+}
+
+/** Each of them needs the whole machine. */
+function isOfInstances(path) {
+  return /^test\/system\/(?:cluster|restart)/.test(path)
 }
 
 /** What a process of several files would change: its memory, its handles, and the time that it takes. */
@@ -131,7 +138,7 @@ const chosen =
         return found
       })
     : tests.filter(set)
-if (chosen.length === 0) throw new Error('usage: node scripts/test.mjs fast|slow|system|FILE…')
+if (chosen.length === 0) throw new Error('usage: node scripts/test.mjs fast|slow|system|instances|FILE…')
 
 function nameOf(file) {
   return file.replace(/^build\//, '').replace(/(?:\.test)?(?:\.[jt]s)?$/, '')
@@ -145,7 +152,7 @@ if (set === undefined) {
 process.exitCode = run(
   '--test',
   `--test-reporter=${join(root, 'scripts/test-times.mjs')}`,
-  `--test-concurrency=${filesAtOnce}`,
+  `--test-concurrency=${names[0] === 'instances' ? 1 : filesAtOnce}`,
   `--test-timeout=${fileTimeoutMs}`,
   ...options,
   ...(isInGroups ? grouped(chosen) : chosen.map(compiled)),
