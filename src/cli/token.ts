@@ -124,7 +124,7 @@ async function revokeInStore(name: string, path: string | undefined): Promise<vo
     await revokeEverywhere(cluster, token.sha256).finally(() => store.close())
   } catch (error) {
     const hint = error instanceof StoreRefused ? `; ${error.hint}` : ''
-    throw new Failure(`'${name}' is not revoked: ${errorText(error)}${hint}`)
+    throw new Failure(`'${name}' is not revoked: server.store ${errorText(error)}${hint}`)
   }
 }
 

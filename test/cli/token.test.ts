@@ -113,7 +113,7 @@ describe('token', () => {
     [
       'cannot be asked',
       'redis://127.0.0.1:1',
-      /'ann' is not revoked: the store cannot be used: .*; check server/,
+      /'ann' is not revoked: server\.store cannot be used: .*; check the address/,
     ],
     ['has an address that is not known here', '${STORE}', /server\.store has no value/],
   ] as const)
