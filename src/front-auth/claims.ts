@@ -1,7 +1,7 @@
 // The claims of a token, from a JWT (RFC 9068) or from an introspection endpoint (RFC 7662).
 
 import { createHash } from 'node:crypto'
-import type { JsonObject } from '../text/json-object.js'
+import { type JsonObject, textsIn } from '../text/json-object.js'
 
 /** Why a token is refused, or cannot be examined. */
 export class TokenProblem extends Error {
@@ -16,8 +16,7 @@ export class TokenProblem extends Error {
 
 /** A text or a list of texts, as `aud` is. */
 export function textsOf(value: unknown): readonly string[] {
-  if (typeof value === 'string') return [value]
-  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
+  return typeof value === 'string' ? [value] : textsIn(value)
 }
 
 /** The scopes, which some issuers write as `scp`, and some as a list. */

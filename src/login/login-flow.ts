@@ -3,13 +3,14 @@
 import { createHash } from 'node:crypto'
 import { within } from '../runtime/deadline.js'
 import type { Runtime } from '../runtime/runtime.js'
+import { textsIn } from '../text/json-object.js'
 import type { LoginSettings } from '../upstream/contracts/server-config.js'
 import { CallbackServer, type LoginPages } from './callback-server.js'
 import { type BearerChallenge, scopesIn, wantedLogin } from './challenges.js'
 import { LoginError } from './login-error.js'
 import { type LoginRuntime, loginHttp } from './login-http.js'
 import type { Login, LoginStore } from './login-store.js'
-import { type LoginPlace, type LoginWish, findLogin, textsIn } from './metadata.js'
+import { type LoginPlace, type LoginWish, findLogin } from './metadata.js'
 import {
   DEVICE_GRANT,
   type DeviceCode,

@@ -7,7 +7,7 @@ import { latestSession } from '../mcp/revisions.js'
 import type { BearerChallenge } from './challenges.js'
 import { LoginError } from './login-error.js'
 import type { LoginHttp } from './login-http.js'
-import { type JsonObject, objectIn } from '../text/json-object.js'
+import { type JsonObject, objectIn, textsIn } from '../text/json-object.js'
 
 export interface LoginPlace {
   /** The `resource` of requests for tokens (RFC 8707). */
@@ -204,8 +204,4 @@ async function membersAt(url: URL, http: LoginHttp, mayBeNone = true): Promise<J
   if (!mayBeNone && (status === 429 || status >= 500))
     throw new LoginError(`${url.host} answered with HTTP ${status}`)
   return status === 200 ? objectIn(text) : undefined
-}
-
-export function textsIn(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
 }

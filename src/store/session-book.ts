@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { parse, write } from '../jsonrpc/text.js'
 import type { KeptFiles, LogSink, Runtime } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
-import { isObject } from '../text/json-object.js'
+import { isObject, textsIn } from '../text/json-object.js'
 import type { SessionBook, SessionNotes } from '../transports/http-server/session-ids.js'
 
 /** The file holds the sessions of a week of a large team; beyond it the oldest entries go. */
@@ -177,6 +177,5 @@ export function notesIn(value: unknown): Entry['notes'] | undefined {
   if (value === 'ended') return value
   if (!isObject(value) || !Array.isArray(value['subscriptions'])) return undefined
   const { level, subscriptions } = value
-  const uris = subscriptions.filter((uri): uri is string => typeof uri === 'string')
-  return { level: typeof level === 'string' ? level : undefined, subscriptions: uris }
+  return { level: typeof level === 'string' ? level : undefined, subscriptions: textsIn(subscriptions) }
 }

@@ -24,6 +24,11 @@ export function definedIn<T>(members: Readonly<Record<string, T | undefined>>): 
   return all
 }
 
+/** The texts of a list; none where it is no list. */
+export function textsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
+}
+
 /** The object of a JSON text; undefined for any other text. */
 export function objectIn(text: string | undefined): JsonObject | undefined {
   try {

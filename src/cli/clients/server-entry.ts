@@ -2,7 +2,7 @@
 
 import { isAbsolute, posix, win32 } from 'node:path'
 import { literal } from '../../config/expand.js'
-import { isObject } from '../../text/json-object.js'
+import { isObject, textsIn } from '../../text/json-object.js'
 import type { Client, MemberUse, Transport } from './table.js'
 
 export type OwnEntry = Readonly<Record<string, unknown>>
@@ -185,7 +185,7 @@ class Reading {
 }
 
 function textsOf(key: string, value: unknown): string[] {
-  const texts = Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
+  const texts = textsIn(value)
   if (!Array.isArray(value) || texts.length < value.length) throw new Stays(`"${key}" is no list of texts`)
   return texts
 }

@@ -3,7 +3,7 @@
 
 import { Buffer } from 'node:buffer'
 import { parse, write } from '../../jsonrpc/text.js'
-import { isObject } from '../../text/json-object.js'
+import { isObject, textsIn } from '../../text/json-object.js'
 import {
   type Fields,
   HttpResponse,
@@ -62,8 +62,8 @@ export function readForwarded(bytes: Buffer): Omit<ForwardedRequest, 'response' 
   const { principal, credential, address } = from
   const sender = {
     principal,
-    profiles: textsIn(from['profiles']),
-    scopes: textsIn(from['scopes']) ?? [],
+    profiles: from['profiles'] === undefined ? undefined : textsIn(from['profiles']),
+    scopes: textsIn(from['scopes']),
     ...(typeof credential === 'string' && { credential }),
   }
   return {
@@ -72,10 +72,6 @@ export function readForwarded(bytes: Buffer): Omit<ForwardedRequest, 'response' 
     head: new RequestHead(bytes.toString('latin1', line + 1, end), FIELDS_MAX),
     body: bytes.subarray(end + HEAD_END.length),
   }
-}
-
-function textsIn(value: unknown): string[] | undefined {
-  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : undefined
 }
 
 /** Reads a request of another instance, and is the wire of its response. */
