@@ -134,11 +134,14 @@ export class OtherInstances {
     return end === 'absent' || end === 'lost' ? here() : end
   }
 
-  #handOver(owner: string, asked: EndpointRequest, body: Uint8Array): ReturnType<typeof forward> {
+  async #handOver(owner: string, asked: EndpointRequest, body: Uint8Array): ReturnType<typeof forward> {
     const { response, head } = asked
     this.#responses.set(response, head.method)
     response.whenClosed(() => this.#responses.delete(response))
-    return forward(this.#peers, owner, asked, body)
+    const end = await forward(this.#peers, owner, asked, body)
+    // It is answered here.
+    if (end !== undefined) this.#responses.delete(response)
+    return end
   }
 
   async #forward(
