@@ -243,6 +243,9 @@ const hostName = text(
   '^(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9_.])?|\\[[0-9A-Fa-f:.]{2,45}\\])(?::[0-9]{1,5})?$',
 )
 
+/** Of sessions of a front that has no configuration too. */
+export const SESSION_MAX_AGE_MS = 604_800_000 // 7 days
+
 export const frontFields = {
   /** TCP port of the HTTP front; 0 takes a free one. */
   port: field(integer(0, 65_535), 3095, 'MCP_SERVER_PORT'),
@@ -282,7 +285,7 @@ export const frontFields = {
     'MCPS_PROXY_INSTANCE',
   ),
   /** How long after its start a session may go on in another process, in milliseconds. */
-  sessionMaxAge: field(milliseconds(0, undefined, 60_000), 604_800_000),
+  sessionMaxAge: field(milliseconds(0, undefined, 60_000), SESSION_MAX_AGE_MS),
   /** The Redis or Valkey that several instances share, such as "redis://store:6379"; ${VAR} is expanded. MCPS_PROXY_STORE overrides it. Absent: each instance counts and remembers alone. */
   store: optional(storeAddress, 'MCPS_PROXY_STORE'),
   /** Metrics for Prometheus. Absent: nothing is counted. */

@@ -10,7 +10,7 @@ import { ConfigError } from '../config/problems.js'
 import { write } from '../jsonrpc/text.js'
 import { enabledSchemas } from '../config/config.js'
 import { homeOf, ownPath } from '../config/file.js'
-import { FolderFiles } from '../kept/folder-files.js'
+import { filesIn } from '../kept/folder-files.js'
 import type { Cluster } from '../store/cluster.js'
 import { SessionState } from '../store/session-state.js'
 import type { Store } from '../store/store.js'
@@ -175,12 +175,12 @@ function readingsOf(cluster: Cluster): Gateway['readings'] {
 async function clusterOf(
   config: Configuration,
   { store }: GatewayOptions,
-  { ids, secrets, maxAgeMs }: SessionState,
+  { label, ids, secrets, maxAgeMs }: SessionState,
   { runtime, log }: Common,
 ): Promise<OpenCluster | undefined> {
   if (store === undefined && config.server.store === undefined) return undefined
   const { openCluster } = await import('./open-cluster.js')
-  return openCluster(config, store, { ids, secrets, maxAgeMs, runtime, log })
+  return openCluster(config, store, { label, ids, secrets, maxAgeMs, runtime, log })
 }
 
 function sessionsOf(
@@ -190,7 +190,7 @@ function sessionsOf(
 ): SessionState {
   const own = keepSessions === true ? ownPath(homeOf(runtime.env), 'sessions') : undefined
   const folder = typeof keepSessions === 'object' ? join(keepSessions.folder, 'sessions') : own
-  const files = folder === undefined ? undefined : (runtime.files?.(folder) ?? new FolderFiles(folder))
+  const files = folder === undefined ? undefined : filesIn(folder, runtime)
   const disk = files && { files, log, source }
   return new SessionState({ keys: server, instance: server.instance, runtime, log, disk })
 }

@@ -2,6 +2,7 @@
 // (sd_listen_fds(3)). That program keeps the socket while this one restarts, and connections wait in it meanwhile.
 
 import { type Server, Socket } from 'node:net'
+import { untilListening } from '../transports/http-server/front-listener.js'
 
 /** The first descriptor that is passed. */
 const FIRST = 3
@@ -38,12 +39,5 @@ export function inheritedSocket(env: NodeJS.ProcessEnv, pid: number): InheritedS
 
 /** Lets connections come to a server on a socket that listens already. */
 export function acceptOn(socket: Socket): (server: Server, host: string, port: number) => Promise<number> {
-  return (server, _host, port) =>
-    new Promise((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(socket, BACKLOG, () => {
-        server.off('error', reject)
-        resolve(port)
-      })
-    })
+  return (server, _host, port) => untilListening(server, port, (done) => server.listen(socket, BACKLOG, done))
 }

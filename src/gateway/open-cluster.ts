@@ -2,7 +2,6 @@
 
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
-import { labelOf } from '../mcp/instance-label.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import { Cluster } from '../store/cluster.js'
 import { Sealer } from '../store/keys.js'
@@ -13,6 +12,8 @@ import type { SessionIds } from '../transports/http-server/session-ids.js'
 import { Revocations } from './revocations.js'
 
 export interface ClusterContext {
+  /** The name of this instance. */
+  readonly label: string
   readonly ids: SessionIds
   /** Those of the configuration in force. */
   readonly secrets: () => readonly string[]
@@ -35,10 +36,9 @@ export async function openCluster(
   context: ClusterContext,
 ): Promise<OpenCluster> {
   const { ids, secrets, maxAgeMs, runtime } = context
-  const label = labelOf(ids.source) ?? ids.source
   try {
     const store = given ?? (await openRedisStore(server.store ?? '', runtime))
-    const cluster = new Cluster({ ...context, label, store })
+    const cluster = new Cluster({ ...context, store })
     const book = new StoreBook(store, new Sealer(secrets, 'store', runtime), maxAgeMs)
     await cluster.start()
     const revocations = new Revocations(cluster, runtime)

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { needsToken } from '../config/front.js'
+import { SESSION_MAX_AGE_MS } from '../config/keys.js'
 import { ConfigError } from '../config/problems.js'
 import type { CorsConfig } from '../config/configuration.js'
 import { Emitter } from '../events/emitter.js'
@@ -20,6 +21,7 @@ import type { Revocations } from './revocations.js'
 import { type MorePaths, Routes, type ServedGateway } from './routes.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { isLoopback } from '../text/loopback.js'
+import { drawnFrom } from '../store/sealed-id.js'
 import { SessionState } from '../store/session-state.js'
 import { type HttpAddress, HttpServer } from '../transports/http-server/http-server.js'
 import { acceptOn } from './inherited-socket.js'
@@ -207,17 +209,10 @@ async function authFor({ auth }: FrontRules): Promise<typeof FrontAuth | undefin
 function environmentOf(options: FrontOptions, watch: SessionWatch): HttpEnvironment {
   const { limits, log, runtime, socket } = options
   const listen = socket === undefined ? runtime.listen : acceptOn(socket)
-  const secret = runtime.secret ?? randomBytes
-  let drawn: Buffer = Buffer.alloc(0)
+  const draw = drawnFrom(runtime.secret ?? randomBytes)
   return {
     limits,
-    newId: () => {
-      // Each draw is a call of the system.
-      if (drawn.length === 0) drawn = secret(64 * ID_BYTES)
-      const id = drawn.toString('base64url', 0, ID_BYTES)
-      drawn = drawn.subarray(ID_BYTES)
-      return id
-    },
+    newId: () => draw(ID_BYTES).toString('base64url'),
     now: () => runtime.now(),
     wallNow: () => runtime.wallNow(),
     setTimer: (delayMs, fire) => runtime.setTimer(delayMs, fire),
@@ -234,7 +229,7 @@ function environmentOf(options: FrontOptions, watch: SessionWatch): HttpEnvironm
 
 /** A front whose sessions do not outlive it goes on with those that were idle for too long. */
 function ownSessions({ runtime, log }: FrontOptions): SessionState {
-  const keys = { stateKeys: [], sessionMaxAgeMs: 604_800_000 }
+  const keys = { stateKeys: [], sessionMaxAgeMs: SESSION_MAX_AGE_MS }
   return new SessionState({ keys, instance: undefined, runtime, log, disk: undefined })
 }
 

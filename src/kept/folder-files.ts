@@ -19,12 +19,17 @@ import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { readFileBytes } from '../runtime/read-file.js'
 import { replaceFile } from '../runtime/write-file.js'
-import type { KeptFiles } from '../runtime/runtime.js'
+import type { KeptFiles, Runtime } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants
 
 const OURS = /\.(?:jsonl?|lock|tmp)$/
+
+/** Those of the real file system, unless the runtime has others. */
+export function filesIn(folder: string, { files }: Pick<Runtime, 'files'>): KeptFiles {
+  return files?.(folder) ?? new FolderFiles(folder)
+}
 
 export class FolderFiles implements KeptFiles {
   readonly folder: string

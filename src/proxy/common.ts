@@ -4,7 +4,7 @@ import { secretsIn } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
 import { homeOf, ownPath } from '../config/file.js'
 import { Emitter } from '../events/emitter.js'
-import { FolderFiles } from '../kept/folder-files.js'
+import { filesIn } from '../kept/folder-files.js'
 import { KeptStore } from '../kept/store.js'
 import type { LockStore } from '../lock/store.js'
 import { type Limits, limits as defaultLimits } from '../limits.js'
@@ -82,8 +82,7 @@ function openKept(
 ): KeptStore {
   if (keep === false) return new KeptStore(limits.kept)
   const folder = keep === true ? ownPath(homeOf(runtime.env), 'kept') : keep.folder
-  const files = runtime.files?.(folder) ?? new FolderFiles(folder)
-  return new KeptStore(limits.kept, { files, runtime, log, source })
+  return new KeptStore(limits.kept, { files: filesIn(folder, runtime), runtime, log, source })
 }
 
 /** The parts of the configuration in force that are loaded only where it has them: its policy and its lock. */

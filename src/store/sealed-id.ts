@@ -74,8 +74,8 @@ export function newLabel({ secret = randomBytes }: Pick<Runtime, 'secret'>): str
   return secret(3).toString('hex')
 }
 
-/** Gives few bytes of many that are drawn together: each draw is a call of the system, which costs as much as the sealing. */
-function drawnFrom(secret: (bytes: number) => Buffer): (bytes: number) => Buffer {
+/** Gives few bytes of many that are drawn together: each draw is a call of the system, which costs as much as sealing an id. */
+export function drawnFrom(secret: (bytes: number) => Buffer): (bytes: number) => Buffer {
   let drawn = Buffer.alloc(0)
   return (bytes) => {
     if (drawn.length < bytes) drawn = Buffer.from(secret(64 * bytes))

@@ -27,6 +27,8 @@ export interface SessionStateOptions {
 }
 
 export class SessionState {
+  /** The name of this process among all that have the keys. */
+  readonly label: string
   readonly ids: SessionIds
   readonly book: MemoryBook
   /** Those of the configuration in force. */
@@ -46,7 +48,8 @@ export class SessionState {
     }
     this.secrets = keys
     this.maxAgeMs = maxAgeMs
-    this.ids = new SealedIds({ keys, label: instance ?? newLabel(runtime), maxAgeMs, runtime })
+    this.label = instance ?? newLabel(runtime)
+    this.ids = new SealedIds({ keys, label: this.label, maxAgeMs, runtime })
     this.book = new MemoryBook(runtime, maxAgeMs, disk)
     // The file is made at the start, where a failure is noticed.
     keys()

@@ -68,7 +68,7 @@ export class FrontListener implements FrontServer {
 
   /** Gives the port. @throws the system's error */
   async listen(host: string, port: number): Promise<number> {
-    const { limits, listen = listening } = this.environment
+    const { limits, listen = listenAt } = this.environment
     const given = await listen(this.#server, host, port)
     this.#hasListened = true
     // `close` was called meanwhile.
@@ -192,10 +192,19 @@ export class FrontListener implements FrontServer {
   }
 }
 
-function listening(server: Server, host: string, port: number): Promise<number> {
+function listenAt(server: Server, host: string, port: number): Promise<number> {
+  return untilListening(server, port, (done) => server.listen({ host, port }, done))
+}
+
+/** Gives the port once `listen` is done. @throws the system's error */
+export function untilListening(
+  server: Server,
+  port: number,
+  listen: (done: () => void) => void,
+): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ host, port }, () => {
+    listen(() => {
       server.off('error', reject)
       const address = server.address()
       resolve(typeof address === 'object' && address !== null ? address.port : port)
