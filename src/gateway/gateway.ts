@@ -12,7 +12,7 @@ import { enabledSchemas } from '../config/config.js'
 import { homeOf, ownPath } from '../config/file.js'
 import { filesIn } from '../kept/folder-files.js'
 import type { Cluster } from '../store/cluster.js'
-import { SessionState } from '../store/session-state.js'
+import { SessionPersistence } from '../store/session-persistence.js'
 import type { Store } from '../store/store.js'
 import type { OpenCluster } from './open-cluster.js'
 import type { StartPages } from '../front-auth/start-pages.js'
@@ -158,7 +158,7 @@ export async function openGateway(config: Configuration, options: GatewayOptions
 }
 
 interface GatewayCommon extends Common {
-  readonly sessions: SessionState
+  readonly sessions: SessionPersistence
   readonly shared: OpenCluster | undefined
 }
 
@@ -175,7 +175,7 @@ function readingsOf(cluster: Cluster): Gateway['readings'] {
 async function clusterOf(
   config: Configuration,
   { store }: GatewayOptions,
-  { label, ids, secrets, maxAgeMs }: SessionState,
+  { label, ids, secrets, maxAgeMs }: SessionPersistence,
   { runtime, log }: Common,
 ): Promise<OpenCluster | undefined> {
   if (store === undefined && config.server.store === undefined) return undefined
@@ -187,12 +187,12 @@ function sessionsOf(
   { server, source }: Configuration,
   { keepSessions = false }: GatewayOptions,
   { runtime, log }: Common,
-): SessionState {
+): SessionPersistence {
   const own = keepSessions === true ? ownPath(homeOf(runtime.env), 'sessions') : undefined
   const folder = typeof keepSessions === 'object' ? join(keepSessions.folder, 'sessions') : own
   const files = folder === undefined ? undefined : filesIn(folder, runtime)
   const disk = files && { files, log, source }
-  return new SessionState({ keys: server, instance: server.instance, runtime, log, disk })
+  return new SessionPersistence({ keys: server, instance: server.instance, runtime, log, disk })
 }
 
 /** Loaded where a configuration needs them. */

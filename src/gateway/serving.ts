@@ -22,7 +22,7 @@ import { type MorePaths, Routes, type ServedGateway } from './routes.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { isLoopback } from '../text/loopback.js'
 import { drawnFrom } from '../store/sealed-id.js'
-import { SessionState } from '../store/session-state.js'
+import { SessionPersistence } from '../store/session-persistence.js'
 import { type HttpAddress, HttpServer } from '../transports/http-server/http-server.js'
 import { acceptOn } from './inherited-socket.js'
 import { descriptorRoom } from '../upstream/process/descriptors.js'
@@ -228,9 +228,9 @@ function environmentOf(options: FrontOptions, watch: SessionWatch): HttpEnvironm
 }
 
 /** A front whose sessions do not outlive it goes on with those that were idle for too long. */
-function ownSessions({ runtime, log }: FrontOptions): SessionState {
+function ownSessions({ runtime, log }: FrontOptions): SessionPersistence {
   const keys = { stateKeys: [], sessionMaxAgeMs: SESSION_MAX_AGE_MS }
-  return new SessionState({ keys, instance: undefined, runtime, log, disk: undefined })
+  return new SessionPersistence({ keys, instance: undefined, runtime, log, disk: undefined })
 }
 
 /** The system's error with its `code`, and why the front cannot listen, with a remedy. */

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import { parse, write } from '../jsonrpc/text.js'
 import type { Runtime } from '../runtime/runtime.js'
-import type { SessionFacts, SessionIds, SessionOwner } from '../transports/http-server/session-ids.js'
+import type { SealedFacts, SessionIds, SessionOwner } from '../transports/http-server/session-ids.js'
 import { Sealer } from './keys.js'
 
 /** A client whose id would be longer gets an ordinary one. */
@@ -39,14 +39,14 @@ export class SealedIds implements SessionIds {
     this.source = `${label}.${newLabel(runtime)}`
   }
 
-  seal(facts: SessionFacts, owner: SessionOwner): string | undefined {
+  seal(facts: SealedFacts, owner: SessionOwner): string | undefined {
     const { label, runtime } = this.#options
     const sealed = this.#sealer.seal(Buffer.from(packed(facts, runtime.wallNow())), boundTo(label, owner))
     const id = `${label}.${Buffer.concat([Buffer.of(FORMAT), sealed]).toString('base64url')}`
     return id.length > ID_LENGTH_MAX ? undefined : id
   }
 
-  open(id: string, owner: SessionOwner): SessionFacts | undefined {
+  open(id: string, owner: SessionOwner): SealedFacts | undefined {
     const at = id.indexOf('.')
     if (at < 1 || id.length > ID_LENGTH_MAX) return undefined
     const text = id.slice(at + 1)
@@ -57,7 +57,7 @@ export class SealedIds implements SessionIds {
     return opened && this.#unpacked(opened.toString())
   }
 
-  #unpacked(text: string): SessionFacts | undefined {
+  #unpacked(text: string): SealedFacts | undefined {
     const at = text.indexOf('\n')
     const head = parse(text.slice(0, at))
     const [atMs, revision, bound, name, version]: readonly unknown[] = Array.isArray(head) ? head : []
@@ -90,7 +90,7 @@ function boundTo(label: string, { endpoint, principal, credential }: SessionOwne
 }
 
 /** The capabilities stand behind a line feed as they were written, since JSON that is read and written again may differ. */
-function packed({ revision, name, version, isBound, capabilities }: SessionFacts, nowMs: number): string {
+function packed({ revision, name, version, isBound, capabilities }: SealedFacts, nowMs: number): string {
   return `${write([nowMs, revision, isBound ? 1 : 0, name, version])}\n${capabilities}`
 }
 

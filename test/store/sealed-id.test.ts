@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { SealedIds } from '../../src/store/sealed-id.js'
-import type { SessionFacts } from '../../src/transports/http-server/session-ids.js'
+import type { SealedFacts } from '../../src/transports/http-server/session-ids.js'
 
 const HOUR_MS = 3_600_000
 const owner = { endpoint: { name: 'default' }, principal: 'ci', credential: 'first' }
-const facts: SessionFacts = {
+const facts: SealedFacts = {
   revision: '2025-11-25',
   name: 'a "client"\nof two lines',
   version: undefined,

@@ -26,7 +26,7 @@ import { type BodyReservation, hasRequest, type PostedMessage } from './body.js'
 import type { HttpAttached, HttpEnvironment, Owner } from './endpoint.js'
 import { type EventPlace, type EventStore, EventStream, readEventId, textEvent } from './event-stream.js'
 import { PostReply } from './post-reply.js'
-import type { SessionFacts } from './session-ids.js'
+import type { SealedFacts } from './session-ids.js'
 import { initializeAgain, type SessionRecord } from './session-record.js'
 import { begunTask, taskName } from './session-tasks.js'
 
@@ -170,7 +170,7 @@ export class ClientConnection implements Connection {
    * Attaches the client of a session that another process has opened, and says again what the client has said there; `begin`
    * is called when the session goes on. Else it is closed.
    */
-  revive(owner: Owner, facts: SessionFacts, begin: () => void): void {
+  revive(owner: Owner, facts: SealedFacts, begin: () => void): void {
     // The client may still answer a question from before.
     this.idPrefix = this.source
     this.#hasOpened = true
@@ -393,7 +393,7 @@ export class ClientConnection implements Connection {
   }
 
   /** Gives the notifications of lists that may have changed since the session was elsewhere; undefined where it does not go on. */
-  async #reopen(owner: Owner, facts: SessionFacts): Promise<Set<string> | undefined> {
+  async #reopen(owner: Owner, facts: SealedFacts): Promise<Set<string> | undefined> {
     const { endpoint, principal, address } = owner
     if ((await this.#record?.load()) !== true || !this.open) return undefined
     this.#attached = await endpoint.attach(this, { principal, address })

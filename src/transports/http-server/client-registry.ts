@@ -11,7 +11,7 @@ import { ClientConnection, type ConnectionLife } from './client-connection.js'
 import type { HttpEnvironment, Owner, SessionWatch } from './endpoint.js'
 import { EventStore, type StoredEvents } from './event-stream.js'
 import { crowded, noSession, type Refusal } from './refusal.js'
-import type { SessionFacts } from './session-ids.js'
+import type { SealedFacts } from './session-ids.js'
 import { factsIn, SessionRecord } from './session-record.js'
 
 interface Entry extends Owner {
@@ -145,7 +145,7 @@ export class ClientRegistry {
     key: string,
     owner: Owner,
     life: ConnectionLife,
-    facts?: SessionFacts,
+    facts?: SealedFacts,
   ): ClientConnection {
     const environment = this.#environment
     const { endpoint, principal } = owner

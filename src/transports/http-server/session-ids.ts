@@ -1,7 +1,7 @@
 // The interface to session ids that outlive the process, and to what their clients have said.
 
 /** The facts of a session, as its `initialize` says them. */
-export interface SessionFacts {
+export interface SealedFacts {
   readonly revision: string
   /** The name and version of the client; absent where it says none. */
   readonly name: string | undefined
@@ -24,9 +24,9 @@ export interface SessionIds {
   /** Names this process, and not only its instance, in the ids of events; it begins with the label of the instance and a dot. */
   readonly source: string
   /** Undefined where the id would be too long. */
-  seal(facts: SessionFacts, owner: SessionOwner): string | undefined
+  seal(facts: SealedFacts, owner: SessionOwner): string | undefined
   /** Undefined for every id that is not one of this owner, or too old. */
-  open(id: string, owner: SessionOwner): SessionFacts | undefined
+  open(id: string, owner: SessionOwner): SealedFacts | undefined
 }
 
 /** What the client of a session has said since `initialize`, as far as it has to be said again. */

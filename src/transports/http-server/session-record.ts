@@ -8,7 +8,7 @@ import { onOneLine, quote, rawAt, write } from '../../jsonrpc/text.js'
 import { clientInfo } from '../../mcp/capabilities.js'
 import { severity } from '../../mcp/methods.js'
 import { latestSession, sessionRevision } from '../../mcp/revisions.js'
-import type { SessionBook, SessionFacts, SessionNotes } from './session-ids.js'
+import type { SessionBook, SealedFacts, SessionNotes } from './session-ids.js'
 
 /** A client that follows more resources follows those again that it has named last. */
 const SUBSCRIPTIONS_MAX = 256
@@ -102,7 +102,7 @@ export class SessionRecord {
 const HASH_LENGTH = 22
 
 /** The facts that the id of a session has in it. */
-export function factsIn({ line, params: { members } }: RequestFrame, isBound: boolean): SessionFacts {
+export function factsIn({ line, params: { members } }: RequestFrame, isBound: boolean): SealedFacts {
   const capabilities = members.span('capabilities')
   const info = clientInfo(line, members.span('clientInfo'))
   return {
@@ -115,7 +115,7 @@ export function factsIn({ line, params: { members } }: RequestFrame, isBound: bo
 }
 
 /** The `initialize` of a session that another process has opened. */
-export function initializeAgain({ revision, name, version, capabilities }: SessionFacts): Frame {
+export function initializeAgain({ revision, name, version, capabilities }: SealedFacts): Frame {
   const info = write({ name: name ?? '', version: version ?? '' })
   const params = `{"protocolVersion":${quote(revision)},"capabilities":${capabilities},"clientInfo":${info}}`
   return again('initialize', 0, params)

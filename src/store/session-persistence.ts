@@ -16,7 +16,7 @@ export interface SessionKeys {
   readonly sessionMaxAgeMs: number
 }
 
-export interface SessionStateOptions {
+export interface SessionPersistenceOptions {
   readonly keys: SessionKeys
   /** The name of this instance; a process has a random one without it. */
   readonly instance: string | undefined
@@ -26,7 +26,7 @@ export interface SessionStateOptions {
   readonly disk: BookDisk | undefined
 }
 
-export class SessionState {
+export class SessionPersistence {
   /** The name of this process among all that have the keys. */
   readonly label: string
   readonly ids: SessionIds
@@ -38,7 +38,7 @@ export class SessionState {
   /** Of a gateway whose configuration has none. */
   #ownKeys: readonly string[] | undefined
 
-  constructor(options: SessionStateOptions) {
+  constructor(options: SessionPersistenceOptions) {
     const { runtime, instance, disk } = options
     this.#keys = options.keys
     const maxAgeMs = (): number => this.#keys.sessionMaxAgeMs
@@ -61,7 +61,7 @@ export class SessionState {
 }
 
 /** That of the file; a random one where there is no folder, or its file cannot be used. */
-function ownKey({ disk, runtime, log }: SessionStateOptions): string {
+function ownKey({ disk, runtime, log }: SessionPersistenceOptions): string {
   const secret = runtime.secret ?? randomBytes
   try {
     const why = disk?.files.prepare()
