@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { FrontAccess, hashOf } from '../../src/gateway/front-access.js'
 import { Revocations, revokeEverywhere } from '../../src/gateway/revocations.js'
 import { Cluster } from '../../src/store/cluster.js'
-import { MemoryStore, SharedMemory } from '../../src/store/memory-store.js'
+import { MemoryStore, SharedMemory } from '../support/memory-store.js'
 import { StoreAway } from '../../src/store/store.js'
 import { FakeClock } from '../upstream/support/fake-clock.js'
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { realClock } from '../../src/runtime/deadline.js'
-import { MemoryStore, SharedMemory } from '../../src/store/memory-store.js'
+import { MemoryStore, SharedMemory } from '../support/memory-store.js'
 import { gatewayOf, sendStateless } from '../integration/support/gateway.js'
 import { at } from '../integration/support/json.js'
 import { itServer } from '../integration/support/programs.js'

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { CallLimits, type LimitRefusal, type LimitRule } from '../../src/policy/limits.js'
-import { MemoryStore, SharedMemory } from '../../src/store/memory-store.js'
+import { MemoryStore, SharedMemory } from '../support/memory-store.js'
 import { FakeClock } from '../upstream/support/fake-clock.js'
 
 const rule = (more: Partial<LimitRule> = {}): LimitRule => ({

@@ -1,7 +1,7 @@
 // The store as one instance of a simulated gateway reaches it: over a connection of its own, which keeps its order and takes
 // its time. What several instances send arrives in any order.
 
-import { MemoryStore, type SharedMemory } from '../../src/store/memory-store.js'
+import { MemoryStore, type SharedMemory } from '../support/memory-store.js'
 import { ALL, type Bucket, type Store, StoreAway, type TakenTokens } from '../../src/store/store.js'
 import type { SimContext } from './byte-flow.js'
 import type { Random } from './random.js'

@@ -5,7 +5,7 @@ import { Buffer } from 'node:buffer'
 import { describe, test } from 'node:test'
 import { realClock } from '../../src/runtime/deadline.js'
 import { Cluster } from '../../src/store/cluster.js'
-import { MemoryStore, SharedMemory } from '../../src/store/memory-store.js'
+import { MemoryStore, SharedMemory } from '../support/memory-store.js'
 import type { PeerChannel, PeerSink } from '../../src/transports/http-server/peers.js'
 import { until } from './store-contract.js'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 import { realClock } from '../../src/runtime/deadline.js'
-import { MemoryStore, SharedMemory } from '../../src/store/memory-store.js'
+import { MemoryStore, SharedMemory } from '../support/memory-store.js'
 import { StoreAway } from '../../src/store/store.js'
 import { describeStore } from './store-contract.js'
 
