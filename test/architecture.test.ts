@@ -106,7 +106,7 @@ const linesMax = table(`
   jsonrpc                | 2608
   folder                 | 5
   version                | 2
-  text                   | 609
+  text                   | 614
   runtime                | 879
   mcp                    | 3316
   calls                  | 721
@@ -114,19 +114,19 @@ const linesMax = table(`
   transports             | 871
   transports/http1       | 1517
   transports/http-client | 1780
-  transports/http-server | 3695
+  transports/http-server | 3704
   upstream/contracts     | 749
   upstream/process       | 1204
   upstream/auth          | 331
-  login                  | 2485
+  login                  | 2481
   upstream/server        | 4645
   upstream/http          | 227
-  kept                   | 441
-  store                  | 1587
+  kept                   | 446
+  store                  | 1471
   upstream/kinds         | 608
   limits                 | 171
   real-runtime           | 47
-  config                 | 4305
+  config                 | 4308
   lock                   | 648
   log                    | 483
   record                 | 254
@@ -137,9 +137,9 @@ const linesMax = table(`
   proxy/clients          | 1677
   secrets                | 341
   policy                 | 418
-  proxy                  | 906
-  front-auth             | 1050
-  gateway                | 1508
+  proxy                  | 905
+  front-auth             | 1049
+  gateway                | 1497
   metrics                | 923
   index                  | 49
   replay                 | 1876
