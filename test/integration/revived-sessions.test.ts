@@ -16,16 +16,15 @@ import {
   send,
 } from '../transports/support/http.js'
 import { bearer, gatewayConfig, gatewayOf, tokenOf } from './support/gateway.js'
-import { at, textAt } from './support/json.js'
+import { at } from './support/json.js'
 import { itServer, type ServerEntry } from './support/programs.js'
+import { ask, call, type Fields, newId, opened, said } from './support/raw-sessions.js'
 import { type Scope, scratch } from './support/spawned.js'
 import { until, untilAnswered } from './support/waiting.js'
 import { openGateway } from '../../src/gateway/gateway.js'
 
-type Fields = Readonly<Record<string, string>>
 type Json = Readonly<Record<string, unknown>>
 
-const version = { 'mcp-protocol-version': '2025-11-25' }
 const askable = { sampling: {} }
 
 /** One gateway after the other, with the same configuration and key. */
@@ -46,60 +45,6 @@ function runs(t: Scope, servers: Readonly<Record<string, ServerEntry>>, server: 
     return gateway
   }
   return { next, kill }
-}
-
-interface Opening {
-  readonly capabilities?: object
-  readonly path?: string
-  readonly headers?: Fields
-}
-
-async function opened(
-  { port }: Gateway,
-  { capabilities = {}, path, headers }: Opening = {},
-): Promise<Fields> {
-  const params = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'eve', version: '1' } }
-  const answer = await send(port, {
-    ...(path && { path }),
-    ...(headers && { headers }),
-    body: message('initialize', 0, params),
-  })
-  const id = answer.headers['mcp-session-id']
-  assert(typeof id === 'string', answer.body)
-  const fields = { 'mcp-session-id': id, ...version, ...headers }
-  await send(port, {
-    ...(path && { path }),
-    headers: fields,
-    body: message('notifications/initialized'),
-  })
-  return fields
-}
-
-let ids = 0
-
-function ask(
-  { port }: Gateway,
-  headers: Fields,
-  method: string,
-  params: object = {},
-  path = '/mcp',
-): Promise<Answer> {
-  return send(port, { path, headers, body: message(method, ++ids, params) })
-}
-
-/** Calls a tool of `it-server.mjs`, and gives what it says. */
-async function call(gateway: Gateway, headers: Fields, name: string, args: object = {}): Promise<unknown> {
-  const answer = await ask(gateway, headers, 'tools/call', { name: `s__${name}`, arguments: args })
-  assert.equal(answer.status, 200, answer.body)
-  return JSON.parse(textAt(messageIn(answer.body), 'result', 'content', 0, 'text'))
-}
-
-/** The params with which the process of the client has got this method. */
-async function said(gateway: Gateway, headers: Fields, method: string): Promise<unknown[]> {
-  const lines = at(await call(gateway, headers, 'seen'), 'lines')
-  assert(Array.isArray(lines))
-  const messages = lines.map((line): unknown => JSON.parse(Buffer.from(String(line), 'base64').toString()))
-  return messages.filter((each) => at(each, 'method') === method).map((each) => at(each, 'params'))
 }
 
 /** The events of an open stream, as they come. */
@@ -171,7 +116,7 @@ describe('a session of a gateway that is gone', () => {
     const questionOf = async (gateway: Gateway): Promise<unknown> => {
       const response = await open(gateway.port, {
         headers,
-        body: message('tools/call', ++ids, {
+        body: message('tools/call', newId(), {
           name: 's__ask',
           arguments: { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } },
         }),

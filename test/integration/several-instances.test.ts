@@ -9,19 +9,20 @@ import { realClock } from '../../src/runtime/deadline.js'
 import { MemoryStore, SharedMemory } from '../support/memory-store.js'
 import { StoreAway } from '../../src/store/store.js'
 import { defaultHttpServerLimits } from '../../src/transports/http-server/front-limits.js'
-import { type Answer, events, message, messageIn, open, send } from '../transports/support/http.js'
+import { events, message, messageIn, open, send } from '../transports/support/http.js'
 import { bearer, gatewayConfig, sendStateless, tokenOf } from './support/gateway.js'
 import { claim } from './support/claim.js'
 import { at, textAt } from './support/json.js'
 import { itServer, nodeProgram, type ServerEntry } from './support/programs.js'
+import { ask, call, newId, opened, said } from './support/raw-sessions.js'
 import type { Scope } from './support/spawned.js'
 import { until, untilAnswered } from './support/waiting.js'
 
-type Fields = Readonly<Record<string, string>>
 type Json = Readonly<Record<string, unknown>>
 
 interface Instance {
   readonly gateway: Gateway
+  readonly port: number
   readonly store: MemoryStore
   readonly log: string[]
 }
@@ -46,53 +47,9 @@ async function instances(t: Scope, setup: Setup = {}): Promise<readonly [Instanc
       log: ({ message: text }) => log.push(text),
     })
     t.after(() => gateway.close(0))
-    return { gateway, store, log }
+    return { gateway, port: gateway.port, store, log }
   }
   return [await start('one'), await start('two')]
-}
-
-const version = { 'mcp-protocol-version': '2025-11-25' }
-
-/** `initialized` gets the notification that the client is ready. */
-async function opened(
-  opener: Instance,
-  capabilities: Json = {},
-  more: Fields = {},
-  initialized: Instance = opener,
-): Promise<Fields> {
-  const params = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'eve', version: '1' } }
-  const answer = await send(opener.gateway.port, { headers: more, body: message('initialize', 0, params) })
-  const id = answer.headers['mcp-session-id']
-  assert(typeof id === 'string', answer.body)
-  const fields = { 'mcp-session-id': id, ...version, ...more }
-  await send(initialized.gateway.port, { headers: fields, body: message('notifications/initialized') })
-  return fields
-}
-
-let ids = 0
-
-function ask(
-  { gateway: { port } }: Instance,
-  headers: Fields,
-  method: string,
-  params: object = {},
-): Promise<Answer> {
-  return send(port, { headers, body: message(method, ++ids, params) })
-}
-
-/** Calls a tool of `it-server.mjs`, and gives what it says. */
-async function call(to: Instance, headers: Fields, name: string, args: object = {}): Promise<unknown> {
-  const answer = await ask(to, headers, 'tools/call', { name: `s__${name}`, arguments: args })
-  assert.equal(answer.status, 200, answer.body)
-  return JSON.parse(textAt(messageIn(answer.body), 'result', 'content', 0, 'text'))
-}
-
-/** The params with which the process behind this instance has got this method. */
-async function said(to: Instance, headers: Fields, method: string): Promise<unknown[]> {
-  const lines = at(await call(to, headers, 'seen'), 'lines')
-  assert(Array.isArray(lines))
-  const messages = lines.map((line): unknown => JSON.parse(Buffer.from(String(line), 'base64').toString()))
-  return messages.filter((each) => at(each, 'method') === method).map((each) => at(each, 'params'))
 }
 
 const isolated = { s: itServer({}, { isolation: 'session' }) }
@@ -108,7 +65,7 @@ describe('a session that a server keeps in the memory of a process', () => {
     const long = 'x'.repeat(3_000_000)
     assert.equal(at(await call(two, headers, 'nonce', { n: long }), 'n'), long)
 
-    const stream = await open(two.gateway.port, {
+    const stream = await open(two.port, {
       method: 'GET',
       headers: { ...headers, accept: 'text/event-stream' },
     })
@@ -121,7 +78,7 @@ describe('a session that a server keeps in the memory of a process', () => {
     await call(two, headers, 'tell', updated)
     await until(() => text.includes(updated.method))
 
-    assert.equal((await send(two.gateway.port, { method: 'DELETE', headers })).status, 200)
+    assert.equal((await send(two.port, { method: 'DELETE', headers })).status, 200)
     assert.equal((await ask(one, headers, 'ping')).status, 404)
     assert.equal((await ask(two, headers, 'ping')).status, 404)
   })
@@ -142,7 +99,7 @@ describe('a session that a server keeps in the memory of a process', () => {
   test('is refused to every other principal', async (t) => {
     const tokens = [tokenOf('a', 'mcps_a'), tokenOf('b', 'mcps_b')]
     const [one, two] = await instances(t, { servers: isolated, server: { tokens } })
-    const headers = await opened(one, {}, bearer('mcps_a'))
+    const headers = await opened(one, { headers: bearer('mcps_a') })
     assert.equal((await ask(two, { ...headers, ...bearer('mcps_b') }, 'ping')).status, 404)
     assert.equal((await ask(two, headers, 'ping')).status, 200)
   })
@@ -166,11 +123,11 @@ describe('a session that a server keeps in the memory of a process', () => {
 describe('a client whose requests go to two instances', () => {
   test('answers a question of the one by a request to the other', async (t) => {
     const [one, two] = await instances(t)
-    const headers = await opened(one, { sampling: {} })
+    const headers = await opened(one, { capabilities: { sampling: {} } })
     const asking = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }
-    const response = await open(one.gateway.port, {
+    const response = await open(one.port, {
       headers,
-      body: message('tools/call', ++ids, { name: 's__ask', arguments: asking }),
+      body: message('tools/call', newId(), { name: 's__ask', arguments: asking }),
     })
     let text = ''
     response.on('data', (chunk: Buffer) => (text += chunk.toString()))
@@ -179,16 +136,16 @@ describe('a client whose requests go to two instances', () => {
     const id = at(JSON.parse(question?.data ?? ''), 'id')
     const result = { model: 'm', role: 'assistant', content: { type: 'text', text: 'yes' } }
     const answer = JSON.stringify({ jsonrpc: '2.0', id, result })
-    assert.equal((await send(two.gateway.port, { headers, body: answer })).status, 202)
+    assert.equal((await send(two.port, { headers, body: answer })).status, 202)
     await until(() => text.includes('"yes\\"') || text.includes('\\"yes'))
   })
 
   test('is asked by the one although it told the other that it is ready', async (t) => {
     const [one, two] = await instances(t)
-    const headers = await opened(one, { roots: {} }, {}, two)
-    const response = await open(one.gateway.port, {
+    const headers = await opened(one, { capabilities: { roots: {} }, initialized: two })
+    const response = await open(one.port, {
       headers,
-      body: message('tools/call', ++ids, { name: 's__ask', arguments: { method: 'roots/list' } }),
+      body: message('tools/call', newId(), { name: 's__ask', arguments: { method: 'roots/list' } }),
     })
     let text = ''
     response.on('data', (chunk: Buffer) => (text += chunk.toString()))
@@ -198,21 +155,21 @@ describe('a client whose requests go to two instances', () => {
   test('cancels a call of the one by a request to the other', async (t) => {
     const [one, two] = await instances(t)
     const headers = await opened(one)
-    const id = ++ids
-    const held = send(one.gateway.port, {
+    const id = newId()
+    const held = send(one.port, {
       headers,
       body: message('tools/call', id, { name: 's__never', arguments: {} }),
     })
     await untilAnswered(async () => (await said(one, headers, 'tools/call')).length > 1)
     const cancelled = message('notifications/cancelled', undefined, { requestId: id })
-    assert.equal((await send(two.gateway.port, { headers, body: cancelled })).status, 202)
+    assert.equal((await send(two.port, { headers, body: cancelled })).status, 202)
     assert.ok([200, 202].includes((await held).status))
     assert.equal((await said(one, headers, 'notifications/cancelled')).length, 1)
   })
 
   test('has its log level and its subscriptions on both', async (t) => {
     const [one, two] = await instances(t)
-    const headers = await opened(one, { sampling: {} })
+    const headers = await opened(one, { capabilities: { sampling: {} } })
     await call(one, headers, 'nonce')
     await call(two, headers, 'nonce')
     await ask(two, headers, 'logging/setLevel', { level: 'error' })
@@ -225,9 +182,9 @@ describe('a client whose requests go to two instances', () => {
 
   test('resumes a stream of one that has not the session open, by a request to the other', async (t) => {
     const [one, two] = await instances(t, { server: { tokens: [tokenOf('a', 'mcps_a')] } })
-    const headers = await opened(two, {}, bearer('mcps_a'))
+    const headers = await opened(two, { headers: bearer('mcps_a') })
     const more = { accept: 'text/event-stream', 'last-event-id': 'one.000000.0-1' }
-    const stream = await open(two.gateway.port, { method: 'GET', headers: { ...headers, ...more } })
+    const stream = await open(two.port, { method: 'GET', headers: { ...headers, ...more } })
     stream.on('error', () => undefined)
     assert.equal(stream.statusCode, 200)
     assert.equal((await ask(one, headers, 'ping')).status, 200)
@@ -237,7 +194,7 @@ describe('a client whose requests go to two instances', () => {
     const [one, two] = await instances(t)
     const headers = await opened(one)
     assert.equal((await ask(two, headers, 'ping')).status, 200)
-    assert.equal((await send(two.gateway.port, { method: 'DELETE', headers })).status, 200)
+    assert.equal((await send(two.port, { method: 'DELETE', headers })).status, 200)
     await untilAnswered(async () => (await ask(one, headers, 'ping')).status === 404)
     assert.equal((await ask(two, headers, 'ping')).status, 404)
   })
@@ -250,18 +207,18 @@ describe('a client whose requests go to two instances', () => {
       arguments: { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } },
       _meta,
     }
-    const asked = messageIn((await sendStateless(one.gateway.port, { method: 'tools/call', params })).body)
+    const asked = messageIn((await sendStateless(one.port, { method: 'tools/call', params })).body)
     const requestState = textAt(asked, 'result', 'requestState')
     assert.match(requestState, /^mcps-proxy\.one\./)
     const answer = { model: 'm', role: 'assistant', content: { type: 'text', text: 'yes' } }
     const again = { ...params, requestState, inputResponses: { q1: answer } }
-    const done = await sendStateless(two.gateway.port, { method: 'tools/call', params: again })
+    const done = await sendStateless(two.port, { method: 'tools/call', params: again })
     assert.match(textAt(messageIn(done.body), 'result', 'content', 0, 'text'), /yes/)
   })
 
   test('asks the other one about a task, and gets its result', async (t) => {
     const [one, two] = await instances(t, { servers: { s: nodeProgram('task-server.mjs', {}, {}) } })
-    const headers = await opened(one, { sampling: {} })
+    const headers = await opened(one, { capabilities: { sampling: {} } })
     const params = { name: 's__work', arguments: { id: 'a' }, task: {} }
     const begun = messageIn((await ask(one, headers, 'tools/call', params)).body)
     const taskId = textAt(begun, 'result', 'task', 'taskId')
@@ -301,7 +258,7 @@ describe('while the store is away', () => {
     one.store.isAway = true
     assert.equal(at(await call(one, headers, 'nonce', { n: 1 }), 'n'), 1)
     const moved = await ask(two, headers, 'ping')
-    const begun = await send(one.gateway.port, {
+    const begun = await send(one.port, {
       body: message('initialize', 0, { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: {} }),
     })
     for (const { status, headers: fields } of [moved, begun])
@@ -332,7 +289,7 @@ describe('while the store is away', () => {
     const [one, two] = await instances(t)
     const headers = await opened(one)
     one.store.isAway = true
-    assert.equal((await send(one.gateway.port, { method: 'DELETE', headers })).status, 200)
+    assert.equal((await send(one.port, { method: 'DELETE', headers })).status, 200)
     one.store.isAway = false
     await untilAnswered(async () => (await ask(two, headers, 'ping')).status === 404)
   })

@@ -87,6 +87,19 @@ async function opened(from: Instance, to: string): Promise<End> {
   return end
 }
 
+/** Two instances, and a channel that the first has opened and the second has accepted. */
+async function channel(t: Scope) {
+  const shared = new SharedMemory()
+  const log: string[] = []
+  const [a, b] = [await instance(t, shared, 'a'), await instance(t, shared, 'b', log)]
+  const end = await opened(a, 'b')
+  end.channel?.write([Buffer.from('x')])
+  await until(() => b.ends.length === 1)
+  const [other] = b.ends
+  assert.ok(other)
+  return { shared, a, b, end, other, log }
+}
+
 describe('a channel between two instances', () => {
   test('carries bytes both ways, each direction with its end', async (t) => {
     const shared = new SharedMemory()
@@ -110,13 +123,7 @@ describe('a channel between two instances', () => {
 
   for (const side of ['the one that has opened it', 'the other one'])
     test(`is gone for the other side when ${side} cuts it`, async (t) => {
-      const shared = new SharedMemory()
-      const [a, b] = [await instance(t, shared, 'a'), await instance(t, shared, 'b')]
-      const end = await opened(a, 'b')
-      end.channel?.write([Buffer.from('x')])
-      await until(() => b.ends.length === 1)
-      const [other] = b.ends
-      assert.ok(other)
+      const { end, other } = await channel(t)
       const [cutter, cut] = side === 'the other one' ? [other, end] : [end, other]
       cutter.channel?.cut()
       await until(() => cut.isGone)
@@ -124,13 +131,7 @@ describe('a channel between two instances', () => {
     })
 
   test('holds back what the other side does not take, and sends the rest once it does', async (t) => {
-    const shared = new SharedMemory()
-    const [a, b] = [await instance(t, shared, 'a'), await instance(t, shared, 'b')]
-    const end = await opened(a, 'b')
-    end.channel?.write([Buffer.from('x')])
-    await until(() => b.ends.length === 1)
-    const [other] = b.ends
-    assert.ok(other)
+    const { end, other } = await channel(t)
     other.isHolding = true
     const total = 8 * 1024 * 1024
     end.channel?.write([Buffer.alloc(total)])
@@ -155,14 +156,9 @@ describe('a channel between two instances', () => {
   })
 
   test('is gone on both sides when one of them loses the store, and a new one leads there again', async (t) => {
-    const shared = new SharedMemory()
-    const log: string[] = []
-    const [a, b] = [await instance(t, shared, 'a'), await instance(t, shared, 'b', log)]
-    const end = await opened(a, 'b')
-    end.channel?.write([Buffer.from('x')])
-    await until(() => b.ends.length === 1)
+    const { a, b, end, other, log } = await channel(t)
     b.store.isAway = true
-    assert.equal(b.ends[0]?.isGone, true)
+    assert.equal(other.isGone, true)
     assert.equal(b.cluster.isAway, true)
     b.store.isAway = false
     await until(() => end.isGone)
@@ -177,23 +173,15 @@ describe('a channel between two instances', () => {
   })
 
   test('is gone on both sides when one of them was stopped for longer than its lease', async (t) => {
-    const shared = new SharedMemory()
-    const [a, b] = [await instance(t, shared, 'a'), await instance(t, shared, 'b')]
-    const end = await opened(a, 'b')
-    end.channel?.write([Buffer.from('x')])
-    await until(() => b.ends.length === 1)
+    const { shared, a, end, other } = await channel(t)
     a.store.put = () => Promise.resolve()
     shared.entries.delete('instance:a')
-    await until(() => b.ends[0]?.isGone === true)
+    await until(() => other.isGone)
     await until(() => end.isGone)
   })
 
   test('is gone when its instance has ended', async (t) => {
-    const shared = new SharedMemory()
-    const [a, b] = [await instance(t, shared, 'a'), await instance(t, shared, 'b')]
-    const end = await opened(a, 'b')
-    end.channel?.write([Buffer.from('x')])
-    await until(() => b.ends.length === 1)
+    const { shared, b, end } = await channel(t)
     shared.receivers.delete(b.store)
     shared.entries.delete('instance:b')
     await until(() => end.isGone)
