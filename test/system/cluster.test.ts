@@ -35,6 +35,19 @@ type Behaviour = (cluster: Cluster, one: number, other: number) => Promise<void>
 const has = (cluster: Cluster, line: string): Promise<void> =>
   until(() => cluster.ledger.lines.includes(line))
 
+/** A call that its server has begun, and holds. */
+async function held(
+  cluster: Cluster,
+  session: RawSession,
+  port: number,
+  id: number,
+): Promise<{ readonly n: string; readonly call: EventReader }> {
+  const n = unique()
+  const call = await session.stream(port, id, 'hold', { n })
+  await has(cluster, `run ${n}`)
+  return { n, call }
+}
+
 /** What happens at the port of one instance after a session was opened at that of another. */
 const behaviours: readonly (readonly [string, Behaviour])[] = [
   [
@@ -68,9 +81,7 @@ const behaviours: readonly (readonly [string, Behaviour])[] = [
     'the end of a call that its client cancels',
     async (cluster, one, other) => {
       const session = await RawSession.open(one)
-      const n = unique()
-      const call = await session.stream(one, 3, 'hold', { n })
-      await has(cluster, `run ${n}`)
+      const { n, call } = await held(cluster, session, one, 3)
       const told = await session.notify(other, 'notifications/cancelled', { requestId: 3 })
       assert.equal(told.status, 202)
       await has(cluster, `cancelled ${n}`)
@@ -81,9 +92,7 @@ const behaviours: readonly (readonly [string, Behaviour])[] = [
     'the answer to a call whose stream was cut',
     async (cluster, one, other) => {
       const session = await RawSession.open(one)
-      const n = unique()
-      const call = await session.stream(one, 4, 'hold', { n })
-      await has(cluster, `run ${n}`)
+      const { n, call } = await held(cluster, session, one, 4)
       const last = await lastIdOf(call)
       call.cut()
       const resumed = await session.listen(other, last)
@@ -212,9 +221,7 @@ const losses: readonly (readonly [string, Behaviour])[] = [
     async (cluster, one, other) => {
       const { ledger, instances } = cluster
       const session = await RawSession.open(one)
-      const n = unique()
-      const call = await session.stream(one, 9, 'hold', { n })
-      await has(cluster, `run ${n}`)
+      const { n, call } = await held(cluster, session, one, 9)
       const last = await lastIdOf(call)
       const stream = await session.listen(one)
       const lastOfStream = await lastIdOf(stream)
