@@ -30,7 +30,8 @@ const options = {
   program: { type: 'string', default: join(import.meta.dirname, '../../dist/cli.js') },
   'no-restart': { type: 'boolean', default: false },
 }
-const { values: given } = parseArgs({ options }) /** How long a start may take, and an orderly end. */
+const { values: given } = parseArgs({ options })
+/** How long a start may take, and an orderly end. */
 const patienceMs = 30_000
 const folder = mkdtempSync(join(tmpdir(), 'mcps-cluster-'))
 const running = new Set()

@@ -257,9 +257,9 @@ export class HttpServer {
     if (route.kind !== 'mcp') return route.kind === 'nothing' ? route.refusal : noSession
     const { principal, credential } = sender
     const owner = { endpoint: route.endpoint, principal, credential }
-    const id = sessionIdIn(head)
-    const isKnown = id !== undefined && this.#clients.session('session', id, owner) !== undefined
-    if (request.isTold && !isKnown) return noSession
+    const id = request.isTold ? sessionIdIn(head) : undefined
+    if (request.isTold && (id === undefined || this.#clients.session('session', id, owner) === undefined))
+      return noSession
     const accepts = readAccept(head.list('accept'))
     return this.#handlers.streamable({ ...request, ...owner, accepts, query, isForwarded: true })
   }
