@@ -282,6 +282,8 @@ async function withResources(
     // A recording may be refused, and then no server is started.
     const record = opened(await openRecordIfAsked(plan, invocation, log))
     const patterns = new UnmatchedPatterns(config, log)
+    // What the proxy answers first must not depend on how fast servers start.
+    const isRepeatable = given['no-kept-lists'] === true || record !== undefined
     const options = {
       log: eventLog.sink,
       onSecrets: (secrets: readonly string[], service: string) => logger.learnSecrets(secrets, service),
@@ -296,7 +298,8 @@ async function withResources(
       verbose: logger.isVerbose,
       runtime: children.watch(own),
       // A recording is played back where nothing is kept, and the one server of `connect` is in no configuration.
-      keep: !given['no-kept-lists'] && record === undefined && prepare === undefined,
+      keep: !isRepeatable && prepare === undefined,
+      ...(isRepeatable && { limits: { ...limits, initializeGraceMs: Infinity } }),
       ...(record && { tap: record }),
     }
     const parts = { paint, logger, invocation, eventLog, shutdown, patterns, children, telemetry, options }

@@ -32,6 +32,9 @@ export interface Launch {
 /** A replay does not read cached lists of an earlier run, and does not take the port of metrics from a running proxy. */
 const ofReplays = ['--no-kept-lists', '--no-metrics']
 
+/** What `initialize` and the first lists say must not depend on how fast servers start, unless the transcript says so. */
+const STARTUP_GRACE_MS = 60_000
+
 type Expand = (text: string) => string
 
 /** Makes command lines, and owns the folder of the configurations that they name. */
@@ -99,7 +102,9 @@ export class Launcher {
       typeof each === 'string' ? expand(each) : each,
     )
     const path = join(this.#folder, `config-${(this.#files += 1)}.json`)
-    writeFileSync(path, JSON.stringify(value), { mode: 0o600 })
+    writeFileSync(path, JSON.stringify(Object.assign({ startupGraceMs: STARTUP_GRACE_MS }, value)), {
+      mode: 0o600,
+    })
     return path
   }
 }

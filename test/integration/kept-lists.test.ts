@@ -144,13 +144,13 @@ describe('kept lists', () => {
     await live(machine)
     machine.ready(false)
     const proxy = machine.start('--record', join(machine.home, 'second.jsonl'))
-    await proxy.client.open()
-    const listed = toolsOf(proxy)
+    const opened = proxy.client.open()
     await proxy.client.request('ping')
-    const lists = proxy.client.count((value) => at(value, 'result', 'tools') !== undefined)
-    assert.equal(lists, 0, 'the list waits for the server')
+    const answers = proxy.client.count((value) => at(value, 'result', 'capabilities') !== undefined)
+    assert.equal(answers, 0, 'initialize waits for the server')
     machine.ready(true)
-    assert.notEqual(await listed, undefined)
+    await opened
+    assert.notEqual(await toolsOf(proxy), undefined)
   })
 
   test('are written by --check --start, so that the first client sees them at once', async (t) => {

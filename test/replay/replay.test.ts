@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import { describe, it } from 'node:test'
 import { readTree } from '../../src/ask/json-value.js'
-import { createProxy } from '../../src/index.js'
+import { createProxy, limits } from '../../src/index.js'
 import { openRecord } from '../../src/record/record.js'
 import { asRead } from '../integration/support/programs.js'
 import { type MessageVerdict, compareFrames, differingTimes } from '../../src/replay/compare.js'
@@ -417,7 +417,6 @@ describe('what was recorded', () => {
     const file = join(folder, 'session.jsonl')
     const time = { command: process.execPath, args: [join(cli, '../servers/time.js')] }
     const config = join(folder, 'time.json')
-    // What the capabilities are must not depend on how fast a server starts.
     writeFileSync(config, JSON.stringify({ mcpServers: { Time: time }, startupGraceMs: 60_000 }))
     const lines = [
       '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}',
@@ -440,7 +439,8 @@ describe('what was recorded', () => {
   })
 
   it('replays without editing: questions of a server under other ids', async () => {
-    const config = { mcpServers: { asks: { command: process.execPath, args: [join(programs, 'asks.mjs')] } } }
+    const asks = { command: process.execPath, args: [join(programs, 'asks.mjs')] }
+    const config = { mcpServers: { asks }, startupGraceMs: 60_000 }
     const configFile = join(folder, 'asks.json')
     writeFileSync(configFile, JSON.stringify(config))
     const file = join(folder, 'asks.jsonl')
@@ -457,6 +457,9 @@ describe('what was recorded', () => {
   })
 })
 
+/** As those of a command that records. */
+const patient = { ...limits, initializeGraceMs: Infinity }
+
 /** A session in which the server asks the client for its roots. */
 async function recordQuestions(
   config: Readonly<Record<string, unknown>>,
@@ -464,7 +467,7 @@ async function recordQuestions(
   args: readonly string[],
 ): Promise<void> {
   const record = await openRecord(file, { command: 'test', args })
-  const proxy = await createProxy(asRead(config), { tap: record })
+  const proxy = await createProxy(asRead(config), { tap: record, limits: patient })
   const [input, output] = [new PassThrough(), new PassThrough()]
   await proxy.attach(new NdjsonConnection(input, output))
   const say = (text: string): void => void input.write(`${text}\n`)

@@ -14,14 +14,15 @@ import { everything, itServer, root } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { EventReader, handshake, message, messageIn, open, send } from '../transports/support/http.js'
 import { balancers, checked, haproxyProgram, nginxKeepingAlive } from './support/balancers.js'
-import { untilAnswered } from '../integration/support/waiting.js'
+import { HANG_MS, untilAnswered } from '../integration/support/waiting.js'
 import { suiteScope } from './support/suite-scope.js'
 import { startProgram } from './support/system-program.js'
 
 type Fields = Readonly<Record<string, string>>
 
 const MiB = 1024 * 1024
-const plain = { prefix: false, describe: false }
+/** A busy machine must not run into the limit of a call. */
+const plain = { prefix: false, describe: false, timeout: HANG_MS }
 
 /** A front with a server that does what it is told. */
 async function front(scope: Scope, more: object = {}): Promise<number> {

@@ -413,7 +413,8 @@ page.write(bytes.fromhex('b814000000cd80c3'))
 ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()
 `),
         )
-        assert.equal(signal, 'SIGSYS')
+        // A kernel that has no 32-bit programs ends them itself.
+        assert.match(signal ?? 'none', /^SIG(?:SYS|SEGV)$/)
       },
     )
 
