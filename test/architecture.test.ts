@@ -142,11 +142,11 @@ const linesMax = table(`
   gateway                | 1497
   metrics                | 923
   index                  | 49
-  replay                 | 1876
+  replay                 | 1881
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5471
+  cli                    | 5474
   cli/clients            | 1432
   servers                | 277
   sandbox                | 5835

@@ -283,7 +283,7 @@ async function withResources(
     const record = opened(await openRecordIfAsked(plan, invocation, log))
     const patterns = new UnmatchedPatterns(config, log)
     // What the proxy answers first must not depend on how fast servers start.
-    const isRepeatable = given['no-kept-lists'] === true || record !== undefined
+    const isRepeatable = given['no-kept-lists'] || record !== undefined
     const options = {
       log: eventLog.sink,
       onSecrets: (secrets: readonly string[], service: string) => logger.learnSecrets(secrets, service),

@@ -7,9 +7,10 @@ import { LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { claim } from '../integration/support/claim.js'
 import { gatewayOf, requestFields, tokenOf } from '../integration/support/gateway.js'
-import { parsed, textAt } from '../integration/support/json.js'
+import { textAt } from '../integration/support/json.js'
 import { itEcho } from '../integration/support/programs.js'
 import { until, untilAnswered } from '../integration/support/waiting.js'
+import { messageIn } from '../transports/support/http.js'
 import { type Kind, OwnersServer, kinds } from './owners-server.js'
 
 type Era = 'session' | 'stateless'
@@ -230,7 +231,7 @@ describe('the token of one user never serves another', () => {
   test('a question is answered with the state that its user got', async (t) => {
     const { server, open } = await place(t, 'stateless', 'stateless')
     const [ann, bob] = [await open('ann'), await open('bob')]
-    const asked = parsed(await ann.ask('tools/call', { name: 'ask', arguments: {} }))
+    const asked = messageIn(await ann.ask('tools/call', { name: 'ask', arguments: {} }))
     const again = {
       name: 'ask',
       arguments: {},
@@ -251,7 +252,7 @@ describe('the token of one user never serves another', () => {
     const { server, open } = await place(t, 'stateless', 'stateless')
     const [ann, bob] = [await open('ann'), await open('bob')]
     const begun = textAt(
-      parsed(await ann.ask('tools/call', { name: 'begin', arguments: {} })),
+      messageIn(await ann.ask('tools/call', { name: 'begin', arguments: {} })),
       'result',
       'taskId',
     )
