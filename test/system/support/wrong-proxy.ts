@@ -28,13 +28,14 @@ export async function wrongProxy(scope: Scope, wrong: Wrong, port: number): Prom
         response.end(JSON.stringify({ jsonrpc: '2.0', id: call.id, result }))
         return
       }
-      if (isWrong && wrong === 'repeats') forward(port, asked, body)
       const other = isWrong && wrong === 'confuses' ? body.toString().replaceAll(call.n, earlier) : body
       earlier = call?.n ?? earlier
       const sent = forward(port, asked, other)
       sent.on('response', (answer: IncomingMessage) => {
         response.writeHead(answer.statusCode ?? 502, answer.headers)
         answer.pipe(response)
+        // While the first is under way, its id is in use.
+        if (isWrong && wrong === 'repeats') answer.on('end', () => forward(port, asked, body))
       })
       response.on('close', () => sent.destroy())
     })
