@@ -51,10 +51,12 @@ export class HttpRequests {
   }
 
   /** After a while, unless it is over by then, or nobody is there. */
-  later(run: () => void): void {
+  /** `never` is run instead where the client has ended by then. */
+  later(run: () => void, never: () => void = () => {}): void {
     const delayMs = this.#random.next() * this.#parts.http.againMs
     this.#parts.context.clock.after(delayMs, () => {
-      if (!this.isOver && this.#parts.front.listening) run()
+      if (this.isOver) never()
+      else if (this.#parts.front.listening) run()
     })
   }
 

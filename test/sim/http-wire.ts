@@ -162,8 +162,9 @@ export class HttpWire implements ClientWire, ResponseOwner {
   }
 
   lost(exchange: ClientExchange, line: HttpLine | undefined): void {
-    const { front, http } = this.#parts
-    const isEnding = front.isEnding(line?.socket)
+    const { front, http, ledger } = this.#parts
+    // A stream of another instance ends with that one, or with the way to it.
+    const isEnding = front.isEnding(line?.socket) || ledger.isUnsettled
     if (exchange === this.#aside) this.#isListening = false
     for (const entry of entriesOf(exchange)) entry.untimed = true
     const isOwn = this.#isCutting
@@ -172,7 +173,10 @@ export class HttpWire implements ClientWire, ResponseOwner {
       const { said, heard } = exchange
       // What nobody has got can be sent again; requests that it has lost itself a client gives up.
       if (said !== undefined && !heard && !(isOwn && said.entries.length > 0))
-        return this.#requests.later(() => this.#ask(exchange, { method: 'POST', body: said.text }))
+        return this.#requests.later(
+          () => this.#ask(exchange, { method: 'POST', body: said.text }),
+          () => excuse(exchange),
+        )
       if (exchange.lastId !== undefined && http.resumes) {
         if (exchange.isResumed) exchange.lostResumes++
         return this.#requests.later(() => this.#resume(exchange))

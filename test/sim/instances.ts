@@ -184,7 +184,8 @@ class Instance {
       ...runtime,
       random: () => chance.next(),
       secret: (bytes) => Buffer.from(Array.from({ length: bytes }, () => secrets.below(256))),
-      listen: (server) => front.listen(server, this.label),
+      // One that is killed while it starts never listens.
+      listen: (server) => (this.#isOver ? new Promise(() => {}) : front.listen(server, this.label)),
       setTimer: (delayMs, fire) => {
         if (this.#isOver) return { cancel: () => {} }
         const own: Timer = runtime.setTimer(delayMs, () => {

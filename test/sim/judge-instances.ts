@@ -1,7 +1,7 @@
 // The end of a run with several instances: all of them serve every client again, and nothing is left once they are closed.
 
 import type { SimClient } from './client.js'
-import { calm, closeAll, tries } from './judge.js'
+import { type Try, calm, closeAll, tries } from './judge.js'
 import { perform } from './perform.js'
 import { visit } from './visit.js'
 import type { World } from './world.js'
@@ -27,9 +27,12 @@ export function judgeInstances(world: World): void {
   world.pass(REST_MS)
   const labels = world.instances?.labels ?? []
   // The balancer chooses for each request.
-  const tried = labels.flatMap(() =>
-    seats.filter(({ speaks }) => speaks).flatMap((client) => tries(world, client)),
-  )
+  const round = (): readonly Try[] =>
+    labels.flatMap(() => seats.filter(({ speaks }) => speaks).flatMap((client) => tries(world, client)))
+  // The first calls may wait too long for the start of their server.
+  round()
+  world.pass(REST_MS)
+  const tried = round()
   world.pass(REST_MS)
   for (const { what, isWell } of tried) if (!isWell()) ledger.fail('not-recovered', what())
   closeAll(world)

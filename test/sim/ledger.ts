@@ -110,6 +110,9 @@ const RETURN_MS = 62_000
 /** How much later than its budget an answer may come: a timer's own lateness, and the way to the client. */
 const SLACK_MS = 150
 
+/** How long other instances may take one to run that has ended. */
+const UNSETTLED_MS = 15_000
+
 /** In the error of a call whose time is over, and of one whose process was given up for another such call. */
 const TIMED_OUT = '"reason":"timeout"'
 const RESTARTED = 'is being restarted: a call timed out'
@@ -152,6 +155,11 @@ export class Ledger {
   /** An instance has ended, or was without the store for a while, so that what needs another one was refused. */
   get isDisturbed(): boolean {
     return this.disturbances.length > 0
+  }
+
+  /** Another instance may be taken to run that has ended, or the other way round. */
+  get isUnsettled(): boolean {
+    return this.#now() - (this.disturbances.at(-1) ?? -Infinity) < UNSETTLED_MS
   }
 
   get now(): number {
@@ -248,7 +256,9 @@ export class Ledger {
     if (entry.consent !== undefined && entry.consent !== 'given')
       this.fail('unconfirmed', `${instance} was asked for ${nonce}, to which its user did not agree`)
     if (entry.isMisheaded) this.fail('wrong-head', `${instance} was asked for ${nonce}: ${text}`)
-    if (entry.givenUpAt !== undefined && job.stays() && this.#now() - entry.givenUpAt > UNDER_WAY_MS)
+    // Another instance learns of a cancel once both can use the store.
+    const isVain = entry.givenUpAt !== undefined && this.#now() - entry.givenUpAt > UNDER_WAY_MS
+    if (isVain && job.stays() && !this.isUnsettled)
       this.fail('begun-in-vain', `${nonce} was given up and then begun by ${instance}`)
     if (entry.args !== undefined && !text.includes(`"arguments":${entry.args}}`))
       this.fail('altered', `${entry.args} got to ${instance} as ${text}`)
