@@ -149,7 +149,7 @@ class Instance {
         if (record.message.includes('failed inside') && !isAway)
           this.#host.ledger.fail('fault', `${record.message} ${String(error)}`)
       },
-      on,
+      on: { call: (event) => void (this.#isOver || on.call(event)) },
       keep: false,
       limits: limitsOf(plan.limits),
       store: this.store,

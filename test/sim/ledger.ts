@@ -468,7 +468,7 @@ export class Ledger {
   }
 
   #told({ job }: Entry, { nonce }: Entry): void {
-    if (job === undefined || job.done || job.cancelled || !job.stays()) return
+    if (job === undefined || job.done || job.cancelled || !job.stays() || this.isUnsettled) return
     this.fail('not-cancelled', `nobody told the server that ${nonce} was given up`)
   }
 
