@@ -256,9 +256,9 @@ export class Ledger {
     if (entry.consent !== undefined && entry.consent !== 'given')
       this.fail('unconfirmed', `${instance} was asked for ${nonce}, to which its user did not agree`)
     if (entry.isMisheaded) this.fail('wrong-head', `${instance} was asked for ${nonce}: ${text}`)
-    // Another instance learns of a cancel once both can use the store.
+    // A cancel may overtake its call where that waits for its session, and another instance learns of it later.
     const isVain = entry.givenUpAt !== undefined && this.#now() - entry.givenUpAt > UNDER_WAY_MS
-    if (isVain && job.stays() && !this.isUnsettled)
+    if (isVain && job.stays() && !this.isSeveral)
       this.fail('begun-in-vain', `${nonce} was given up and then begun by ${instance}`)
     if (entry.args !== undefined && !text.includes(`"arguments":${entry.args}}`))
       this.fail('altered', `${entry.args} got to ${instance} as ${text}`)
