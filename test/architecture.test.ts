@@ -122,7 +122,7 @@ const linesMax = table(`
   upstream/server        | 4645
   upstream/http          | 227
   kept                   | 446
-  store                  | 1471
+  store                  | 1472
   upstream/kinds         | 608
   limits                 | 171
   real-runtime           | 47

@@ -78,8 +78,9 @@ export class Channel implements PeerChannel {
     if (bytes.length > 0) this.sink.data(bytes)
     if (!isLast || this.#isOver) return
     this.#isEndedByOther = true
-    this.sink.end()
+    // The sink may cut what is over, which the other end need not hear.
     if (this.#hasEnded) this.#finish()
+    this.sink.end()
   }
 
   wasTaken(bytes: number): void {

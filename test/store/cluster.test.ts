@@ -116,6 +116,26 @@ describe('a channel between two instances', () => {
     assert.equal(end.isGone || b.ends[0]?.isGone, false)
   })
 
+  test('needs no message more once both directions have ended', async (t) => {
+    const { a, end, other } = await channel(t)
+    const sent: string[] = []
+    const send = a.store.send.bind(a.store)
+    a.store.send = (to, message) => {
+      sent.push(to)
+      return send(to, message)
+    }
+    // A response cuts its channel when its connection closes.
+    end.end = () => {
+      end.hasEnded = true
+      end.channel?.cut()
+    }
+    end.channel?.end()
+    await until(() => other.hasEnded)
+    other.channel?.end()
+    await until(() => end.hasEnded)
+    assert.deepEqual(sent, ['b'])
+  })
+
   test('leads nowhere where no instance has the name', async (t) => {
     const a = await instance(t, new SharedMemory(), 'a')
     assert.equal(await a.cluster.open('b', new End()), undefined)
