@@ -114,7 +114,7 @@ const linesMax = table(`
   transports             | 871
   transports/http1       | 1517
   transports/http-client | 1780
-  transports/http-server | 3704
+  transports/http-server | 3715
   upstream/contracts     | 749
   upstream/process       | 1204
   upstream/auth          | 331
@@ -134,7 +134,7 @@ const linesMax = table(`
   audit                  | 180
   proxy/routing          | 1860
   proxy/input            | 804
-  proxy/clients          | 1677
+  proxy/clients          | 1676
   secrets                | 341
   policy                 | 418
   proxy                  | 905

@@ -152,6 +152,9 @@ describe('a session of a gateway that is gone', () => {
     await until(() => stream.all.length > 0)
     const { id: call = '' } = stream.all[0] ?? {}
     const { id: standalone = '' } = other.events.at(-1) ?? {}
+    const asEvents = { ...headers, accept: 'text/event-stream' }
+    const pong = await send(one.port, { headers: asEvents, body: message('ping', 8) })
+    const { id: answered = '' } = events(pong.body).at(-1) ?? {}
 
     const two = await next()
     const resumed = (lastEventId: string): Promise<Answer> =>
@@ -165,6 +168,7 @@ describe('a session of a gateway that is gone', () => {
       [answer.status, at(error, 'id'), at(error, 'error', 'code'), at(error, 'error', 'data', 'reason')],
       [200, 'a "7"', -32603, 'instance-lost'],
     )
+    assert.equal((await resumed(answered)).status, 204, 'nothing was lost of a call that is answered')
     const unknown = [call.replace(/-[^-]*$/, ''), 'x.1-1-e30', 'x.1-1-Ng-1', call.replace(/^.*\./, '.')]
     for (const id of unknown) assert.equal((await resumed(id)).status, 400, id)
     const goesOn = await listening(two, { ...headers, 'last-event-id': standalone })

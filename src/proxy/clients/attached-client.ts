@@ -208,10 +208,9 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   batch(line: Line, reply: Reply): void {
     if (this.session.isOpening) {
       const kept = toLine(line)
-      if (!this.session.holds(() => this.batch(kept, reply), line.length, reply))
-        this.refuse(reply, undefined, tooManyCalls())
-      return
+      if (this.session.holds(() => this.batch(kept, reply), line.length, reply)) return
     }
+    // Where too much waits already, each of its requests is refused.
     receiveBatch(line, this.#leg, reply, this.#send, (message, own) =>
       this.#peer.receive(message, undefined, own),
     )

@@ -268,14 +268,15 @@ export class ClientConnection implements Connection {
   }
 
   /** Goes on with a stream of another process: the one for all later messages here, or with the end of a call that was lost there. */
-  #listenOn(response: HttpResponse, { stream, request }: EventPlace): ListenState {
+  #listenOn(response: HttpResponse, { stream, request, isAnswer }: EventPlace): ListenState {
+    if (isAnswer) return 'over'
     if (stream === STANDALONE) this.#write(response, this.#standalone)
     else if (request === undefined) return 'unknown'
     else {
       const lost = buildError(request, instanceLost())
       if (!this.passes(lost)) return 'unknown'
       const last = this.stream(response, request)
-      last.send(lost)
+      last.send(lost, true)
       last.end()
     }
     return 'open'

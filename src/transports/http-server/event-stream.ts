@@ -3,7 +3,7 @@
 // MCP 2025-03-26 to 2025-11-25, Transports, Resumability: an event id is unique in its session and names its stream. A client
 // that has lost a response gets the later events of that stream, and of no other, on another response. Events are lost with their
 // process. So where sessions outlive it, an event id names the process too, how often that has revived sessions, and the request
-// that the client waits for.
+// that the client waits for. The id of the answer says that it is that.
 
 import { Buffer } from 'node:buffer'
 import { canonicalAt, type RequestId } from '../../jsonrpc/request-id.js'
@@ -24,9 +24,14 @@ export interface EventPlace {
   readonly number: number
   /** The request whose answer the stream brings; undefined for several, and for a long id. */
   readonly request: RequestId | undefined
+  /** Whether the event is the answer to the request, after which nothing comes. */
+  readonly isAnswer: boolean
 }
 
 const place = /^(?:([\w.-]{1,64})\.)?([0-9a-z]{1,8})-([0-9a-z]{1,8})(?:-([\w-]{1,64}))?$/
+
+/** Stands where the request would, which is never so short. */
+const ANSWER = '_'
 
 /** Longer ids of requests do not stand in the ids of events. */
 const REQUEST_BYTES_MAX = 48
@@ -40,6 +45,7 @@ export function readEventId(id: string): EventPlace | undefined {
     stream: Number.parseInt(stream, 36),
     number: Number.parseInt(number, 36),
     request: isJson(written) ? canonicalAt(written, 0, written.length) : undefined,
+    isAnswer: request === ANSWER,
   }
 }
 
@@ -65,6 +71,8 @@ export class EventStream {
   /** The numbers of the last event, and of the last one that a response got. */
   #last = 0
   #written = 0
+  /** The number of the answer to its request. */
+  #answer: number | undefined
   ended = false
   readonly #request: RequestId | undefined
 
@@ -88,8 +96,9 @@ export class EventStream {
   }
 
   /** Whether the client reads the event, or can request it later. */
-  send(message: Message): boolean {
+  send(message: Message, isAnswer = false): boolean {
     const number = ++this.#last
+    if (isAnswer && this.#request !== undefined) this.#answer = number
     const event = messageEvent(message, this.#store && this.#id(number))
     const isStored = this.#store?.add(this.number, number, event) === true
     if (this.#response === undefined) return isStored
@@ -169,6 +178,7 @@ export class EventStream {
     const { source } = this.#connection
     const id = `${this.number.toString(36)}-${number.toString(36)}`
     if (source === undefined) return id
+    if (number === this.#answer) return `${source}.${id}-${ANSWER}`
     const request = Buffer.from(this.#request ?? '')
     const isShort = request.length > 0 && request.length <= REQUEST_BYTES_MAX
     return `${source}.${id}${isShort ? `-${request.toString('base64url')}` : ''}`

@@ -92,7 +92,7 @@ export class PostReply implements Reply {
     if (this.#mayBeTask) this.#connection.claimTask(message)
     if (kind === 'error' && this.isCancelledByClosing) this.#status = statusOf(message)
     if (this.#stream === undefined) this.#answers.push(message)
-    else this.#stream.send(message)
+    else this.#stream.send(message, true)
     this.drop()
     this.#connection.measure()
   }
@@ -137,7 +137,7 @@ export class PostReply implements Reply {
   #open(): EventStream {
     if (this.#stream !== undefined) return this.#stream
     this.#stream = this.#connection.stream(this.#response, this.#request)
-    for (const message of this.#answers.splice(0)) this.#stream.send(message)
+    for (const message of this.#answers.splice(0)) this.#stream.send(message, true)
     return this.#stream
   }
 
