@@ -200,7 +200,10 @@ function hasNoRoom({ plan }: World, client: SimClient): boolean {
 /** The tools that a client was last told of are those that there are. */
 function sees(world: World, client: SimClient): void {
   if (hasNoRoom(world, client)) return
+  const isAlone = client.plan.http?.session === false
   for (const { facts } of world.host.servers) {
+    // A process for each session lists again with the next call, and nobody tells this client.
+    if (isAlone && facts.plan.isolation === 'session') continue
     const own = client.inbox.lists.shown('tools/list', facts.plan.name)
     if (own !== facts.tools) {
       world.host.ledger.fail(
