@@ -80,7 +80,7 @@ async function request(method, params = {}) {
   const { result, error } = await answered
   if (error !== undefined) {
     // The browser of the person is faster than a person, and slower than a call.
-    if (error.data?.reason === 'login-required' && ++waits < 50) {
+    if (error.data?.reason === 'login-required' && ++waits < 400) {
       await setTimeout(200)
       return request(method, params)
     }
