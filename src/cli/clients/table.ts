@@ -1,7 +1,6 @@
 // The clients whose servers `import` takes over: where their files are, and what these files look like.
 //
-// docs/clients.md names the documentation that each row comes from. A member that no row names is not understood, and its
-// server stays where it is.
+// A member that no row names is not understood, and its server stays where it is.
 
 import { posix, win32 } from 'node:path'
 import type { Environment } from '../../config/configuration.js'
