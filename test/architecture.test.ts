@@ -119,7 +119,7 @@ const linesMax = table(`
   upstream/process       | 1204
   upstream/auth          | 331
   login                  | 2481
-  upstream/server        | 4645
+  upstream/server        | 4650
   upstream/http          | 227
   kept                   | 446
   store                  | 1472
@@ -147,7 +147,7 @@ const linesMax = table(`
   ui                     | 1850
   ask                    | 356
   cli                    | 5474
-  cli/clients            | 1432
+  cli/clients            | 1431
   servers                | 277
   sandbox                | 5835
   sandbox/egress         | 649

@@ -145,6 +145,7 @@ export class LaneClients {
     if (isNew) followed.add(client, name, false)
     const follow = followed.at(name).get(client)
     if (follow !== undefined) follow.asked++
+    const first = connection()
     return call.attempt({
       settled: (_attempt, outcome) => {
         // The client may have ended it meanwhile, and may have begun anew.
@@ -152,6 +153,10 @@ export class LaneClients {
           follow.asked--
           follow.isGranted ||= isResult(outcome)
           if (!follow.isGranted && follow.asked === 0) followed.remove(client, name)
+          // A process may grant it after another one has taken its place.
+          const current = connection()
+          if (follow.isGranted && first !== undefined && current !== undefined && current !== first)
+            void this.#subscribe(current, name)
         }
         call.settle(outcome)
       },
