@@ -49,11 +49,12 @@ export class AuditWatch {
 }
 
 function compare(ledger: Ledger, nonce: string, entries: readonly Entry[], lines: readonly unknown[]): void {
-  // A call may have ended on an instance that then ended with the session of its client.
-  const isUnheard = (entry: Entry): boolean => ledger.isDisturbed && NO_CALL.test(textOf(entry))
+  // A call may have ended before the session of its client did, or before its instance.
+  const isUnheard = (entry: Entry): boolean =>
+    textOf(entry).includes('Session not found') || (ledger.isDisturbed && NO_CALL.test(textOf(entry)))
   const open = entries.filter((entry) => isOpen(entry) || isUnheard(entry)).length
   const said = (check: 'wrong-audit' | 'not-audited', end: End): void =>
-    ledger.fail(check, `${nonce} (${end}): ${JSON.stringify(lines)}; ${entries.map(textOf).join()}`)
+    ledger.fail(check, `${nonce} (${end}): ${entries.map(textOf).join()}; ${JSON.stringify(lines)}`)
   for (const end of ['asked', 'result', 'error'] as const) {
     const told = entries.filter(({ answers: [answer] }) => answer !== undefined && endOf(answer) === end)
     const written = lines.filter((line) => endIn(line) === end).length

@@ -100,20 +100,21 @@ function recover(world: World): void {
   world.pass(RECOVERY_MS - (clock.now - from))
   for (const { what, isWell } of tried) if (!isWell()) ledger.fail('not-recovered', what())
   for (const { name, state, error } of world.proxy.status()) {
-    if (state !== 'connected' && !isUnused(world, name, state))
+    if (state !== 'connected' && !isUnused(world, name, state, from))
       ledger.fail('not-ready', `${name} is ${state} after a minute: ${error}`)
   }
   for (const client of seats) if (client.speaks) sees(world, client)
   finalChanges(world)
 }
 
-/** It has a process for every client that calls it, and none is there or has called. */
-function isUnused({ host }: World, name: string, state: ShownState): boolean {
+/** It has a process for every client that calls it, and none is there or has called since `from`. */
+function isUnused({ host }: World, name: string, state: ShownState, from: number): boolean {
   const server = host.servers.find(({ facts }) => facts.plan.name === name)
+  const isNew = server?.facts.starts.some((at) => at >= from)
   const isAtRest = state === 'disconnected' && server?.scripts.some(({ isUp }) => isUp) === false
   const isAlone = host.audience.present.size === 0
   const isolation = server?.facts.plan.isolation
-  if (isolation === 'session') return isAtRest || isAlone
+  if (isolation === 'session') return isAtRest || isAlone || isNew === false
   // The last client had a process of its own.
   return isolation === 'auto' && isAtRest && isAlone
 }
