@@ -121,10 +121,13 @@ const quiet: ReadonlySet<string> = new Set([
  * tells the proxy of changes where no such process runs.
  */
 function mustHear(world: World, client: SimClient, { facts, scripts }: SimServer): boolean {
+  const up = scripts.filter(({ isUp }) => isUp)
+  // One that ended before the proxy knew that it has no sessions is started for each client that calls.
+  const isForEach = up.length > facts.plan.processes && !up.some((script) => script.serves(client.name))
+  if (isForEach && facts.plan.protocol === 'auto') return false
   if (!isAlone(client, facts.plan) || world.plan.ownStart === 'with-client') return true
   // A process that served it may be the one for its requests without a session.
   if (isWithoutSession(world, client)) return false
-  const up = scripts.filter(({ isUp }) => isUp)
   if (up.some((script) => script.serves(client.name))) return true
   const own = setOf(client.plan.capabilities)
   const isShown = ['', own].every((set) => up.some(({ declared }) => declared === set))
