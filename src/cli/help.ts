@@ -1,4 +1,4 @@
-// What is made of the tables of the commands: the text of `--help`, of the program and of one command, and what a shell completes.
+// The tables of the commands give the text of `--help`, of the program and of one command, and what a shell completes.
 
 import { type Command, type Option, UsageError, command, spelled } from './command-line.js'
 import { loadCommand, loadCommands } from './commands.js'
@@ -94,7 +94,7 @@ const scripts: Readonly<Record<string, (commands: readonly Command[]) => string>
   fish: fishScript,
 }
 
-/** Where no word fits, the shell completes names of files. */
+/** The shell completes names of files if no word fits. */
 function bashScript(commands: readonly Command[]): string {
   const cases = commands.map(
     ({ name, options }) => `    ${name}) words="${Object.keys(options).map(spelled).join(' ')} --help" ;;`,

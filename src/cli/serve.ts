@@ -282,7 +282,7 @@ async function withResources(
     // A recording may be refused, and then no server is started.
     const record = opened(await openRecordIfAsked(plan, invocation, log))
     const patterns = new UnmatchedPatterns(config, log)
-    // What the proxy answers first must not depend on how fast servers start.
+    // The first answers of the proxy must not depend on how fast servers start.
     const isRepeatable = given['no-kept-lists'] || record !== undefined
     const options = {
       log: eventLog.sink,

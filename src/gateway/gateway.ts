@@ -76,7 +76,7 @@ export interface Gateway extends EventSource<ProxyEvents>, Pick<Serving, 'host' 
   reload(config: Configuration): Promise<void>
   /** The proxies of the enabled schemas, by name. */
   readonly proxies: ReadonlyMap<string, McpProxy>
-  /** What this instance is doing, by the names of metrics; a value that is undefined is not shown. */
+  /** The state of this instance, by the names of metrics; a value that is undefined is not shown. */
   readonly readings: Readonly<Record<string, () => number | undefined>>
   /** Serves everything on, while `GET /ready` says that balancers should choose another instance. */
   drain(): void

@@ -1,6 +1,6 @@
 // A store in Redis or Valkey. Loaded only where the configuration names one; the package is installed beside the proxy.
 //
-// Each instance reads one stream of its own and one of all. A command that gets no answer in time makes the store be away
+// Each instance reads its stream and the stream of all. A command that gets no answer in time makes the store be away
 // until a probe is answered, so that no request waits for a store that is gone.
 
 import type { RedisArgument } from '@redis/client'
@@ -239,7 +239,7 @@ export class RedisStore implements Store {
       return came.reply
     } catch (error) {
       answer.catch(() => {})
-      // A store that answers is there, whatever else it says.
+      // A store that answers can be reached, also if it answers with an error.
       if (!isReply(error) || refusesToWrite.test(error.message)) this.#leave(error)
       throw new StoreAway(error)
     }

@@ -1,4 +1,4 @@
-// What a front needs so that its sessions outlive it: the key of their ids, and the book of what their clients have said.
+// A front whose sessions outlive it needs the key of their ids and the book of what their clients have said.
 
 import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
@@ -11,7 +11,7 @@ import { type BookDisk, MemoryBook } from './session-book.js'
 
 /** The keys of a configuration that sessions need. */
 export interface SessionKeys {
-  /** The first one seals, and all open. Without one the gateway has a key of its own. */
+  /** The first one seals, and all open. Without one the gateway makes a key. */
   readonly stateKeys: readonly string[]
   readonly sessionMaxAgeMs: number
 }
@@ -22,7 +22,7 @@ export interface SessionPersistenceOptions {
   readonly instance: string | undefined
   readonly runtime: Runtime
   readonly log: LogSink
-  /** Where the book is kept; the key is in a file beside this folder. Undefined keeps both in memory. */
+  /** The folder of the book; the key is in a file beside this folder. Undefined keeps both in memory. */
   readonly disk: BookDisk | undefined
 }
 

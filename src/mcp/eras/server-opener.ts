@@ -113,7 +113,7 @@ export interface Opening {
   notify(method: string): void
 }
 
-/** What the configuration says that a server speaks; a revision is one that begins with a handshake. */
+/** The configured protocol of a server; a revision is one that begins with a handshake. */
 export interface ConfiguredEra {
   readonly protocol: 'auto' | 'handshake' | 'stateless'
   readonly revision?: string | undefined
@@ -213,7 +213,7 @@ class ServerOpener {
 
   /**
    * `asksAfterwards` says that a server is asked which refuses the handshake, since it may want none. One that has been asked
-   * on this connection is not asked again: its refusal is told at once.
+   * on this connection is not asked again: its refusal is passed on immediately.
    */
   async #openSession(evidence: EraEvidence, asksAfterwards = false): Promise<Opened> {
     const opened = await this.shakeHands()

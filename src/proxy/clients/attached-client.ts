@@ -210,7 +210,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
       const kept = toLine(line)
       if (this.session.holds(() => this.batch(kept, reply), line.length, reply)) return
     }
-    // Where too much waits already, each of its requests is refused.
+    // If too many messages wait already, each of its requests is refused.
     receiveBatch(line, this.#leg, reply, this.#send, (message, own) =>
       this.#peer.receive(message, undefined, own),
     )

@@ -56,7 +56,7 @@ function missingOf(lanes: readonly CallTarget[], kind: ListKind): readonly CallT
   )
 }
 
-/** From when on a list is answered with what is there, in monotonic milliseconds. */
+/** The time from which a list is answered with the items that have come, in monotonic milliseconds. */
 export function answerAt(lanes: readonly CallTarget[], kind: ListKind, times: ListTimes): number {
   const missing = missingOf(lanes, kind)
   if (missing.length === 0) return -Infinity
@@ -154,7 +154,7 @@ export class ListWaits {
     this.#hold(call, { dueAt, run })
   }
 
-  /** Runs `run` once the name is there or the servers that may have it have listed; the call fails when its time is over. */
+  /** Runs `run` once a server has listed the name, or the servers that may have it have listed; the call fails when its time is over. */
   whenNamed(call: Call, wanted: Wanted, run: () => void): void {
     const hurried = new Set<CallTarget>()
     const pending = (): CallTarget[] => this.#pending(call, wanted, hurried)

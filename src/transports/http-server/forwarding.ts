@@ -1,5 +1,5 @@
 // HTTP over the messages between instances: a request goes to another instance as it came, without its credentials, and its
-// response comes back as a response of HTTP/1.0, whose body has no framing of its own.
+// response comes back as a response of HTTP/1.0, whose body has no framing.
 
 import { Buffer } from 'node:buffer'
 import { parse, write } from '../../jsonrpc/text.js'
@@ -99,7 +99,7 @@ export class ForwardedServing implements PeerSink, ResponseWire {
     if (this.#bytes > this.#bytesMax) this.cut()
   }
 
-  /** In a later turn: an instance that was stopped may find the end of the channel behind the request, and nobody waits then. */
+  /** In a later turn: an instance that was stopped may find the end of the channel behind the request, and then no client waits. */
   end(): void {
     setImmediate(() => {
       if (this.#isGone) return
@@ -152,7 +152,7 @@ export class ForwardedServing implements PeerSink, ResponseWire {
   cutWhenStalled(): void {}
 }
 
-/** A response to nobody, for requests that are served on other instances too. */
+/** A response that no client gets, for requests that are served on other instances too. */
 export function unheardResponse(head: RequestHead): HttpResponse {
   const close = (): void => response.close()
   const wire = { unsentBytes: 0, begin: () => '', write: () => {}, cutWhenStalled: () => {} }
@@ -188,7 +188,7 @@ export async function forward(
   return back.begun
 }
 
-/** What comes back for one request, which becomes the response to its client. */
+/** The answer of the other instance to one request, which becomes the response to its client. */
 class ForwardedResponse implements PeerSink {
   channel: PeerChannel | undefined
   readonly begun: Promise<'lost' | undefined>

@@ -12,7 +12,7 @@ export interface SealedFacts {
   readonly isBound: boolean
 }
 
-/** Whose a session is. */
+/** The owner of a session. */
 export interface SessionOwner {
   readonly endpoint: { readonly name: string }
   readonly principal: string
@@ -29,14 +29,14 @@ export interface SessionIds {
   open(id: string, owner: SessionOwner): SealedFacts | undefined
 }
 
-/** What the client of a session has said since `initialize`, as far as it has to be said again. */
+/** The messages of a client since `initialize` that another process has to repeat. */
 export interface SessionNotes {
   readonly level?: string | undefined
   /** URIs. */
   readonly subscriptions: readonly string[]
 }
 
-/** What clients have said and which sessions they have ended, by the hashes of the ids. */
+/** The messages of clients, and the sessions that they have ended, by the hashes of the ids. */
 export interface SessionBook {
   read(hash: string): Promise<SessionNotes | 'ended' | undefined>
   write(hash: string, notes: SessionNotes): void

@@ -1,4 +1,4 @@
-// What is known of one session beyond the memory of this process: the facts in its id, and what its client has said since.
+// The part of a session that outlives this process: the facts in its id, and the messages of its client since then.
 
 import { createHash } from 'node:crypto'
 import { buildNotification, buildRequest } from '../../jsonrpc/build.js'
@@ -27,7 +27,7 @@ export class SessionRecord {
     this.#id = id
   }
 
-  /** Takes what other processes have noted; false where the session has ended, or nobody can say now whether it has. */
+  /** Takes what other processes have noted; false where the session has ended, or it is unknown now whether it has. */
   async load(): Promise<boolean> {
     const notes = await this.#book.read(this.#hash).catch(() => 'ended' as const)
     if (notes === 'ended') return false
@@ -92,7 +92,7 @@ export class SessionRecord {
     this.#book.write(this.#hash, notes)
   }
 
-  /** Who reads the book must not learn the ids. */
+  /** A reader of the book must not learn the ids. */
   get #hash(): string {
     return createHash('sha256').update(this.#id).digest('base64url').slice(0, HASH_LENGTH)
   }
