@@ -154,11 +154,16 @@ export class HttpWire implements ClientWire, ResponseOwner {
     if (exchange === this.#aside) {
       this.#isListening = false
       this.#requests.later(() => this.#listen())
-    } else if (exchange.lostResumes > 0 && entriesOf(exchange).some(({ answers }) => answers.length === 0)) {
+    } else if (this.#asksAgain(exchange) && entriesOf(exchange).some(({ answers }) => answers.length === 0)) {
       exchange.lostResumes--
       this.#requests.later(() => this.#resume(exchange))
     }
     this.#requests.closeIdle()
+  }
+
+  /** An instance that ends also ends a stream that it has from another one. */
+  #asksAgain({ lostResumes, isResumed }: ClientExchange): boolean {
+    return lostResumes > 0 || (isResumed && this.#parts.ledger.isUnsettled)
   }
 
   lost(exchange: ClientExchange, line: HttpLine | undefined): void {
