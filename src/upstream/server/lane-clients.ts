@@ -154,9 +154,8 @@ export class LaneClients {
           follow.isGranted ||= isResult(outcome)
           if (!follow.isGranted && follow.asked === 0) followed.remove(client, name)
           // A process may grant it after another one has taken its place.
-          const current = connection()
-          if (follow.isGranted && first !== undefined && current !== undefined && current !== first)
-            void this.#subscribe(current, name)
+          if (follow.isGranted && first !== undefined && connection() !== first)
+            void this.#subscribe(connection(), name)
         }
         call.settle(outcome)
       },
@@ -173,14 +172,13 @@ export class LaneClients {
     return call.attempt({
       settled: (_attempt, outcome) => {
         call.settle(outcome)
-        const current = connection()
-        if (current !== undefined) void this.#subscribe(current, name)
+        void this.#subscribe(connection(), name)
       },
     })
   }
 
   follow(client: ClientPort, uri: string, connection: ServerConnection | undefined): void {
-    if (this.resources.add(client, uri) && connection !== undefined) void this.#subscribe(connection, uri)
+    if (this.resources.add(client, uri)) void this.#subscribe(connection, uri)
   }
 
   unsubscribe(connection: ServerConnection | undefined, uris: readonly string[]): void {
@@ -194,8 +192,8 @@ export class LaneClients {
   }
 
   /** Follows each unsubscription, which over HTTP may overtake the subscription of a client that begins meanwhile. */
-  async #subscribe(connection: ServerConnection, uri: string): Promise<void> {
-    if (!this.resources.has(uri)) return
+  async #subscribe(connection: ServerConnection | undefined, uri: string): Promise<void> {
+    if (connection === undefined || !this.resources.has(uri)) return
     if (connection.isStateless) connection.listening?.renew()
     else await this.#request(connection, 'resources/subscribe', `{"uri":${quote(uri)}}`)
   }
