@@ -3,7 +3,7 @@
 // MCP 2025-03-26 to 2025-11-25, Transports, Resumability: an event id is unique in its session and names its stream. A client
 // that has lost a response gets the later events of that stream, and of no other, on another response. Events are lost with their
 // process. So where sessions outlive it, an event id names the process too, how often that has revived sessions, and the request
-// that the client waits for. The id of the answer says that it is that.
+// that the client waits for. The id of the answer is marked instead, because nothing follows it.
 
 import { Buffer } from 'node:buffer'
 import { canonicalAt, type RequestId } from '../../jsonrpc/request-id.js'

@@ -1,4 +1,4 @@
-// The part of a session that outlives this process: the facts in its id, and the messages of its client since then.
+// The part of a session that outlives this process: the facts in its id, and the messages of its client since `initialize`.
 
 import { createHash } from 'node:crypto'
 import { buildNotification, buildRequest } from '../../jsonrpc/build.js'
