@@ -155,7 +155,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
       this.#isListening = false
       this.#requests.later(() => this.#listen())
     } else if (this.#asksAgain(exchange) && entriesOf(exchange).some(({ answers }) => answers.length === 0)) {
-      exchange.lostResumes--
+      exchange.lostResumes = Math.max(0, exchange.lostResumes - 1)
       this.#requests.later(() => this.#resume(exchange))
     }
     this.#requests.closeIdle()
