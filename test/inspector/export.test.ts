@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { at, parsed } from '../integration/support/json.js'
-import { patientCli, everything } from '../integration/support/programs.js'
+import { cli, everything, patientCli } from '../integration/support/programs.js'
 import { type Scope, Spawned, configFile, inspectorOf, scratch } from '../integration/support/spawned.js'
 import { until, untilAnswered } from '../integration/support/waiting.js'
 import { type Answer, open, send } from '../transports/support/http.js'
@@ -63,7 +63,7 @@ test('an export that is neither cut nor redacted replays without a difference', 
   const file = join(scratch(scope), 'session.jsonl')
   writeFileSync(file, body)
   await proxy.finish()
-  const replay = new Spawned(process.execPath, [patientCli, 'replay', '--trust', file])
+  const replay = new Spawned(process.execPath, [cli, 'replay', '--trust', file])
   scope.after(() => replay.kill())
   assert.equal(await replay.exited, 0, JSON.stringify(replay.client.invalid))
 })
