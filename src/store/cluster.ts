@@ -63,6 +63,12 @@ interface Head extends Peer {
   readonly value: number
 }
 
+/** The mark of the instance of a name, undefined where none runs, and when the store was asked for it. */
+interface Lease {
+  readonly mark: Promise<string | undefined>
+  readonly atMs: number
+}
+
 type Handler = (bytes: Buffer) => void
 
 /** How this instance gets on with the store and the others. */
@@ -88,7 +94,7 @@ export class Cluster implements Peers {
   /** The numbers of the last messages: to each address, and from each. */
   readonly #sent = new Map<string, number>()
   readonly #received = new Map<string, number>()
-  readonly #leases = new Map<string, { readonly mark: string; readonly atMs: number }>()
+  readonly #leases = new Map<string, Lease>()
   readonly #channels = new Map<string, OpenChannel>()
   readonly #topics = new Map<string, Handler>()
   /** Sends what all others could not be told. */
@@ -246,15 +252,18 @@ export class Cluster implements Peers {
 
   /** Of the instance of that name that runs. */
   #markOf(label: string): Promise<string | undefined> {
-    const { mark, atMs = -Infinity } = this.#leases.get(label) ?? {}
-    const isFresh = this.#options.runtime.now() - atMs < RENEWAL_MS
-    return isFresh ? Promise.resolve(mark) : this.#lookUp(label)
+    const lease = this.#leases.get(label)
+    const isFresh = lease !== undefined && this.#options.runtime.now() - lease.atMs < RENEWAL_MS
+    return isFresh ? lease.mark : this.#lookUp(label)
   }
 
-  async #lookUp(label: string): Promise<string | undefined> {
-    const mark = (await this.store.get(leaseOf(label)))?.toString()
-    if (mark === undefined) this.#leases.delete(label)
-    else putNewest(this.#leases, label, { mark, atMs: this.#options.runtime.now() }, SENDERS_MAX)
+  /** Requests that come meanwhile wait for the same reply, so that a cancellation does not overtake its request. */
+  #lookUp(label: string): Promise<string | undefined> {
+    const mark = this.store.get(leaseOf(label)).then((value) => value?.toString())
+    const lease = { mark, atMs: this.#options.runtime.now() }
+    putNewest(this.#leases, label, lease, SENDERS_MAX)
+    const forget = (): void => void (this.#leases.get(label) === lease && this.#leases.delete(label))
+    mark.then((found) => found === undefined && forget(), forget)
     return mark
   }
 

@@ -68,8 +68,9 @@ export class MemoryBook implements SessionBook {
     this.#add(hash, { atMs: this.#runtime.wallNow(), notes })
   }
 
-  end(hash: string): void {
+  end(hash: string): Promise<void> {
     this.#add(hash, { atMs: this.#runtime.wallNow(), notes: 'ended' })
+    return Promise.resolve()
   }
 
   #add(hash: string, entry: Entry): void {

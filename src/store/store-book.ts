@@ -36,11 +36,12 @@ export class StoreBook implements SessionBook {
   }
 
   write(hash: string, notes: SessionNotes): void {
-    this.#put(saidKey(hash), this.#sealer.seal(Buffer.from(write(notes)), saidKey(hash)))
+    const value = this.#sealer.seal(Buffer.from(write(notes)), saidKey(hash))
+    this.#put(saidKey(hash), value).catch(() => {})
   }
 
-  end(hash: string): void {
-    this.#put(endedKey(hash), ENDED)
+  end(hash: string): Promise<void> {
+    return this.#put(endedKey(hash), ENDED)
   }
 
   /** Writes what the store has not taken. */
@@ -48,9 +49,9 @@ export class StoreBook implements SessionBook {
     await Promise.all([...this.#unwritten].map(([key, value]) => this.#write(key, value)))
   }
 
-  #put(key: string, value: Buffer): void {
+  #put(key: string, value: Buffer): Promise<void> {
     putNewest(this.#unwritten, key, value, UNWRITTEN_MAX)
-    this.#write(key, value).catch(() => {})
+    return this.#write(key, value)
   }
 
   async #write(key: string, value: Buffer): Promise<void> {

@@ -11,7 +11,7 @@ import { message } from './support/http.js'
 /** What the book has after these requests. */
 function notesOf(method: string, all: readonly object[]): SessionNotes | undefined {
   const written: SessionNotes[] = []
-  const book = { read: () => Promise.resolve(undefined), end: () => {}, write: add }
+  const book = { read: () => Promise.resolve(undefined), end: () => Promise.resolve(), write: add }
   function add(_hash: string, notes: SessionNotes): void {
     written.push(notes)
   }

@@ -230,10 +230,11 @@ export class ClientConnection implements Connection {
     for (const frame of posted.frames) this.#deliver(frame, reply)
   }
 
-  /** The client has ended its session. */
-  endSession(): void {
-    this.#record?.end()
+  /** The client has ended its session. Rejects where other instances cannot know of it yet. */
+  endSession(): Promise<void> {
+    const recorded = this.#record?.end()
     this.#end(undefined)
+    return recorded ?? Promise.resolve()
   }
 
   /** Delivers a message of the older transport; answers are events. */

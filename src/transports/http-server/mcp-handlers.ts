@@ -180,15 +180,17 @@ export class McpHandlers {
     return listening === 'unknown' ? refuse(400, 'The events after this id are not kept') : undefined
   }
 
+  /** The answer 200 says that the session has ended for every instance. */
   #delete(asked: EndpointRequest): ServeResult {
-    return this.#inSession(asked, (client) => {
-      client.endSession()
-      asked.response.send(200, [])
-      return undefined
-    })
+    return this.#inSession(asked, (client) =>
+      client.endSession().then(
+        () => void asked.response.send(200, []),
+        () => storeAway,
+      ),
+    )
   }
 
-  #inSession(asked: EndpointRequest, serve: (client: ClientConnection) => Refusal | undefined): ServeResult {
+  #inSession(asked: EndpointRequest, serve: (client: ClientConnection) => ServeResult): ServeResult {
     return this.#withNamed(asked, (named) => {
       if (named === undefined) return noSessionId
       return isRefusal(named) ? named : (refusesVersion(asked.head, named) ?? serve(named))

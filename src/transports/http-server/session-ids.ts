@@ -40,5 +40,6 @@ export interface SessionNotes {
 export interface SessionBook {
   read(hash: string): Promise<SessionNotes | 'ended' | undefined>
   write(hash: string, notes: SessionNotes): void
-  end(hash: string): void
+  /** Rejects where only this process knows of it now. */
+  end(hash: string): Promise<void>
 }

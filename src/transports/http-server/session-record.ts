@@ -41,7 +41,7 @@ export class SessionRecord {
     switch (frame.method) {
       case 'exit':
       case 'notifications/exit':
-        return this.end()
+        return void this.end().catch(() => {})
       case 'logging/setLevel':
         return this.#setLevel(frame.params.members.string('level'))
       case 'resources/subscribe':
@@ -52,8 +52,8 @@ export class SessionRecord {
   }
 
   /** The client has ended its session, everywhere. */
-  end(): void {
-    this.#book.end(this.#hash)
+  end(): Promise<void> {
+    return this.#book.end(this.#hash)
   }
 
   /** The messages that say again what the client has said, behind its `initialize`. */
