@@ -214,11 +214,14 @@ export class SimClient {
   /** From here on the client hears nothing of that request, but for what is on its way already. */
   #cancelRead(entry: Entry, before: { readonly at: number; readonly taken: number } | undefined): void {
     // Where messages may overtake each other, the proxy gives up nothing that it has not got yet.
-    if (entry.heardAt === undefined) return
+    const { heardAt } = entry
+    if (heardAt === undefined) return
+    // Another instance than the one that learns of the cancel first may have got its call after it.
+    if (this.#ledger.isSeveral && heardAt > (entry.cancelledAt ?? heardAt)) return
     const { now } = this.#context.clock
     this.#ledger.givenUp(entry)
     // What waited to be read may have been answered in the meantime, and so may a request that came with its cancel.
-    const isExact = before?.at === now && entry.heardAt !== now
+    const isExact = before?.at === now && heardAt !== now
     if (isExact) entry.silentFrom = before?.taken
     else this.#context.clock.after(0, () => this.#silence(entry))
   }
