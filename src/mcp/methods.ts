@@ -85,24 +85,31 @@ const features: readonly RequestRow[] = [
   { method: 'completion/complete', route: { to: 'reference' }, askable: false, reads: true },
 ]
 
-/** The requests by which a client subscribes to something and unsubscribes, and the member that names it. */
-export interface Followable {
+/** Something besides lists that is followed, by the member of the filter of `subscriptions/listen` that it stands in. */
+export interface Topic {
+  readonly kind: 'resourceSubscriptions' | 'taskIds'
+  readonly name: string
+}
+
+/** The requests by which a client subscribes to a topic and unsubscribes, and the member that names it. */
+interface Followable {
   readonly member: string
   readonly begins: RequestRow
   readonly ends: RequestRow
 }
 
-export const followableResources: Followable = {
-  member: 'uri',
-  begins: { method: 'resources/subscribe', route: { to: 'uri' }, askable: false, subscribes: true },
-  ends: { method: 'resources/unsubscribe', route: { to: 'uri' }, askable: false, subscribes: false },
-}
-
-/** The proxy's own: no client asks so, and no server is asked. */
-export const followableTasks: Followable = {
-  member: 'taskId',
-  begins: { method: 'tasks/subscribe', route: { to: 'task' }, askable: false, subscribes: true },
-  ends: { method: 'tasks/unsubscribe', route: { to: 'task' }, askable: false, subscribes: false },
+export const followables: Readonly<Record<Topic['kind'], Followable>> = {
+  resourceSubscriptions: {
+    member: 'uri',
+    begins: { method: 'resources/subscribe', route: { to: 'uri' }, askable: false, subscribes: true },
+    ends: { method: 'resources/unsubscribe', route: { to: 'uri' }, askable: false, subscribes: false },
+  },
+  // The proxy's own: no client asks so, and no server is asked.
+  taskIds: {
+    member: 'taskId',
+    begins: { method: 'tasks/subscribe', route: { to: 'task' }, askable: false, subscribes: true },
+    ends: { method: 'tasks/unsubscribe', route: { to: 'task' }, askable: false, subscribes: false },
+  },
 }
 
 /** The requests of clients in a session. */
@@ -114,8 +121,8 @@ export const requests: MethodTable<RequestRow> = methodTable<RequestRow>([
   // Not MCP, but what clients with a language-server background send.
   { method: 'shutdown', route: { to: 'proxy' }, askable: false },
   // Resources: subscriptions; Utilities: logging.
-  followableResources.begins,
-  followableResources.ends,
+  followables.resourceSubscriptions.begins,
+  followables.resourceSubscriptions.ends,
   { method: 'logging/setLevel', route: { to: 'proxy' }, askable: false },
   // Utilities: tasks.
   { method: 'tasks/get', route: { to: 'task' }, askable: false },

@@ -1,4 +1,4 @@
-// The notifications that a stateless client gets outside of its calls.
+// The notifications outside of calls, which a stateless client gets, and the proxy from a stateless server.
 //
 // MCP 2026-07-28, Utilities: subscriptions. One request stays open for it; everything that is said there has the id of
 // that request in its `_meta`.
@@ -6,7 +6,7 @@
 import { OPEN_ARRAY } from '../jsonrpc/ascii.js'
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
-import { itemsAt, membersAt } from '../jsonrpc/members.js'
+import { itemsAt, type Members, membersAt } from '../jsonrpc/members.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { type Edit, NO_EDITS } from '../jsonrpc/splice.js'
@@ -14,7 +14,7 @@ import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import { mistyped } from './error-codes.js'
 import { metaEdits } from './meta-edits.js'
 import { SUBSCRIPTION_ID } from './meta-keys.js'
-import type { ListKind } from './methods.js'
+import type { ListKind, Topic } from './methods.js'
 
 /** The lists whose changes a client may follow, by the member of the filter. */
 const listMembers: ReadonlyMap<string, readonly ListKind[]> = new Map([
@@ -22,14 +22,12 @@ const listMembers: ReadonlyMap<string, readonly ListKind[]> = new Map([
   ['promptsListChanged', ['prompts']],
   ['resourcesListChanged', ['resources', 'templates']],
 ])
-const URIS = 'resourceSubscriptions'
 /** The extension Tasks: task status notifications. */
-const TASK_IDS = 'taskIds'
+const topicKinds = ['resourceSubscriptions', 'taskIds'] as const
 
 export interface SubscriptionFilter {
   readonly lists: readonly ListKind[]
-  readonly uris: readonly string[]
-  readonly tasks: readonly string[]
+  readonly topics: readonly Topic[]
 }
 
 export function readFilter({ line, params }: RequestFrame): SubscriptionFilter | ErrorBody {
@@ -43,11 +41,18 @@ export function readFilter({ line, params }: RequestFrame): SubscriptionFilter |
       return mistyped(`notifications.${name}`, 'true or false')
     if (raw === 'true') lists.push(...kinds)
   }
-  const uris = stringsAt(line, members.span(URIS))
-  if (uris === undefined) return mistyped(`notifications.${URIS}`, 'an array of strings')
-  const tasks = stringsAt(line, members.span(TASK_IDS))
-  if (tasks === undefined) return mistyped(`notifications.${TASK_IDS}`, 'an array of strings')
-  return { lists, uris, tasks }
+  for (const kind of topicKinds)
+    if (stringsAt(line, members.span(kind)) === undefined)
+      return mistyped(`notifications.${kind}`, 'an array of strings')
+  return { lists, topics: topicsIn(members) }
+}
+
+/** The topics in a filter, each once; none where there is no filter. */
+export function topicsIn(members: Members | undefined): Topic[] {
+  return topicKinds.flatMap(
+    (kind) =>
+      (members && stringsAt(members.bytes, members.span(kind)))?.map((name) => ({ kind, name })) ?? [],
+  )
 }
 
 /** Each once; undefined for what is no array of strings. */
@@ -61,16 +66,19 @@ export function isFilter(read: SubscriptionFilter | ErrorBody): read is Subscrip
   return 'lists' in read
 }
 
-export function acknowledgement(id: RequestId, { lists, uris, tasks }: SubscriptionFilter): string {
+export function acknowledgement(id: RequestId, filter: SubscriptionFilter): string {
+  return `{"notifications":${filterJson(filter)},${metaOf(id)}}`
+}
+
+export function filterJson({ lists, topics }: SubscriptionFilter): string {
   const named = [...listMembers].flatMap(([name, kinds]) =>
     kinds.every((kind) => lists.includes(kind)) ? [`${quote(name)}:true`] : [],
   )
-  const followed = [...namesIn(URIS, uris), ...namesIn(TASK_IDS, tasks)]
-  return `{"notifications":{${[...named, ...followed].join(',')}},${metaOf(id)}}`
-}
-
-function namesIn(member: string, names: readonly string[]): string[] {
-  return names.length === 0 ? [] : [`${quote(member)}:[${names.map(quote).join(',')}]`]
+  const followed = topicKinds.flatMap((kind) => {
+    const names = topics.flatMap((topic) => (topic.kind === kind ? quote(topic.name) : []))
+    return names.length === 0 ? [] : [`${quote(kind)}:[${names.join(',')}]`]
+  })
+  return `{${[...named, ...followed].join(',')}}`
 }
 
 /** Raw JSON of an object that says nothing but to which subscription it belongs. */

@@ -8,16 +8,20 @@ import { numericId } from '../../src/jsonrpc/request-id.js'
 import { splice } from '../../src/jsonrpc/splice.js'
 import { acknowledgement, isFilter, readFilter, subscriptionEdits } from '../../src/mcp/subscription-edits.js'
 
+function resource(name: string): object {
+  return { kind: 'resourceSubscriptions', name }
+}
+
 const filters: readonly (readonly [given: string, want: object | undefined])[] = [
-  ['{}', { lists: [], uris: [], tasks: [] }],
-  ['{"toolsListChanged":true}', { lists: ['tools'], uris: [], tasks: [] }],
+  ['{}', { lists: [], topics: [] }],
+  ['{"toolsListChanged":true}', { lists: ['tools'], topics: [] }],
   [
     '{"toolsListChanged":false,"promptsListChanged":true,"resourcesListChanged":true,"taskIds":["t","t"]}',
-    { lists: ['prompts', 'resources', 'templates'], uris: [], tasks: ['t'] },
+    { lists: ['prompts', 'resources', 'templates'], topics: [{ kind: 'taskIds', name: 't' }] },
   ],
   [
     '{"resourceSubscriptions":["a:/b","a:/\\u0063","a:/b"]}',
-    { lists: [], uris: ['a:/b', 'a:/c'], tasks: [] },
+    { lists: [], topics: [resource('a:/b'), resource('a:/c')] },
   ],
   ['[]', undefined],
   ['{"toolsListChanged":1}', undefined],
@@ -42,7 +46,13 @@ describe('a filter', () => {
     })
 
   test('is acknowledged as far as it is heard', () => {
-    const heard = { lists: ['tools', 'resources', 'templates'], uris: ['a:/b'], tasks: ['t'] } as const
+    const heard = {
+      lists: ['tools', 'resources', 'templates'],
+      topics: [
+        { kind: 'resourceSubscriptions', name: 'a:/b' },
+        { kind: 'taskIds', name: 't' },
+      ],
+    } as const
     const said =
       '{"toolsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["a:/b"],"taskIds":["t"]}'
     const meta = '"_meta":{"io.modelcontextprotocol/subscriptionId":7}'

@@ -161,6 +161,6 @@ export class ClientLeg {
 /** The changes that a client wants to get while its request stays open, or the error of the request. */
 export function listenFilter(frame: RequestFrame, context: StatelessContext): SubscriptionFilter | ErrorBody {
   const filter = readFilter(frame)
-  const needsTasks = isFilter(filter) && filter.tasks.length > 0
+  const needsTasks = isFilter(filter) && filter.topics.some(({ kind }) => kind === 'taskIds')
   return needsTasks && !declaresTasks(context.capabilities) ? missingCapability(tasksRequired) : filter
 }

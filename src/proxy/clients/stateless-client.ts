@@ -15,13 +15,12 @@ import { noCapabilities } from '../../mcp/capabilities.js'
 import type { StatelessContext } from '../../mcp/client-context.js'
 import { tooManyCalls } from '../../mcp/error-codes.js'
 import {
-  type Followable,
-  followableResources,
-  followableTasks,
+  followables,
   type ListKind,
   type RequestRow,
   serverNotifications,
   severity,
+  type Topic,
 } from '../../mcp/methods.js'
 import { latestSession } from '../../mcp/revisions.js'
 import {
@@ -47,11 +46,6 @@ const ANSWER_WAIT_MS = 1000
 
 /** Subscriptions in flight: other clients use the same servers. */
 const ASKED_MAX = 32
-
-interface Topic {
-  readonly of: Followable
-  readonly name: string
-}
 
 /** A topic that open requests want, so many of them; `granted` says whether a server has granted the subscription. */
 interface Followed {
@@ -131,19 +125,14 @@ export class StatelessClient implements RoutedClient {
     this.#calls++
     if (!this.#directory.mayListen(this.profile.principal)) return call.fail(tooManyCalls())
     const { context } = this.#directory
-    const topics = this.#fitting([
-      ...filter.uris.map((name) => ({ of: followableResources, name })),
-      ...filter.tasks.map((name) => ({ of: followableTasks, name })),
-    ])
+    const topics = this.#fitting(filter.topics)
     const listen = new Listen(call, topics, this.#router, context)
     call.keep()
     this.#listens.set(call, listen)
     const granted = new Set<Topic>()
-    const names = (of: Followable): string[] =>
-      topics.flatMap((topic) => (topic.of === of && granted.has(topic) ? [topic.name] : []))
     const acknowledge = (): void => {
       const lists = filter.lists.filter((kind) => this.#router.offers(kind))
-      listen.acknowledge({ lists, uris: names(followableResources), tasks: names(followableTasks) })
+      listen.acknowledge({ lists, topics: topics.filter((topic) => granted.has(topic)) })
     }
     if (topics.length === 0) return acknowledge()
     const answers = topics.map(async (topic) => {
@@ -216,7 +205,11 @@ export class StatelessClient implements RoutedClient {
     followed.wanted++
     if (known !== undefined) return known.granted
     this.#followed.set(params, followed)
-    followed.granted = this.#ask(topic.of.begins, params, () => this.#followed.get(params) === followed)
+    followed.granted = this.#ask(
+      followables[topic.kind].begins,
+      params,
+      () => this.#followed.get(params) === followed,
+    )
     return followed.granted
   }
 
@@ -226,7 +219,7 @@ export class StatelessClient implements RoutedClient {
     if (followed === undefined || --followed.wanted > 0) return
     this.#followed.delete(params)
     void followed.granted.then((isGranted) => {
-      if (isGranted) void this.#ask(topic.of.ends, params, () => !this.#followed.has(params))
+      if (isGranted) void this.#ask(followables[topic.kind].ends, params, () => !this.#followed.has(params))
     })
   }
 
@@ -245,8 +238,8 @@ export class StatelessClient implements RoutedClient {
 }
 
 /** The params of the requests about a topic, as raw JSON: they tell it from all others. */
-function paramsOf({ of, name }: Topic): string {
-  return `{${quote(of.member)}:${quote(name)}}`
+function paramsOf({ kind, name }: Topic): string {
+  return `{${quote(followables[kind].member)}:${quote(name)}}`
 }
 
 /** One `subscriptions/listen` request: it sends notifications on the connection of that request. */
@@ -254,7 +247,7 @@ class Listen {
   readonly topics: readonly Topic[]
   readonly changes: ListChanges
   readonly #call: Call
-  #heard: SubscriptionFilter = { lists: [], uris: [], tasks: [] }
+  #heard: SubscriptionFilter = { lists: [], topics: [] }
   /** Whether the acknowledgement was sent, which comes before every other notification. */
   isReady = false
 
@@ -272,7 +265,7 @@ class Listen {
     this.#call.notify('notifications/subscriptions/acknowledged', acknowledgement(frame.id, heard))
     this.isReady = true
     for (const kind of heard.lists) this.changes.markShown(kind)
-    if (heard.lists.length + heard.uris.length + heard.tasks.length === 0)
+    if (heard.lists.length + heard.topics.length === 0)
       this.#call.settle({ kind: 'result', result: subscribed(frame.id) })
   }
 
@@ -283,12 +276,10 @@ class Listen {
 
   updated(frame: NotificationFrame): void {
     const { members } = frame.params
-    const { uris, tasks } = this.#heard
-    const uri = members.string(followableResources.member)
-    const isHeard =
-      uri === undefined
-        ? tasks.includes(members.string(followableTasks.member) ?? '')
-        : uris.some((followed) => isFollowedBy(uri, followed))
+    const isHeard = this.#heard.topics.some(({ kind, name }) => {
+      const said = members.string(followables[kind].member) ?? ''
+      return kind === 'taskIds' ? said === name : isFollowedBy(said, name)
+    })
     if (isHeard) this.#call.tell(frame, subscriptionEdits(frame, this.#call.frame.id))
   }
 }

@@ -6,7 +6,7 @@ import type { ErrorBody } from '../../jsonrpc/build.js'
 import { quote } from '../../jsonrpc/text.js'
 import { type Call, type ClientPort, isResult } from '../../calls/call.js'
 import { upstreamFailed } from '../../mcp/error-codes.js'
-import { severity } from '../../mcp/methods.js'
+import { followables, severity, type Topic } from '../../mcp/methods.js'
 import { isFollowedBy } from '../../mcp/subscription-edits.js'
 import { eachAtOnce } from '../../runtime/deferred.js'
 import { asUpstreamError } from '../contracts/upstream-error.js'
@@ -20,17 +20,9 @@ type ClientsContext = Pick<ServerContext, 'service' | 'tell'> & {
   readonly limits: { readonly subscriptionsMax: number }
 }
 
-/** Something that is followed, by the member of the filter of `subscriptions/listen` that it stands in. */
-export interface Topic {
-  readonly kind: 'resourceSubscriptions' | 'taskIds'
-  readonly name: string
-}
-
 export function topicOf({ frame, row }: Call): Topic {
-  const { members } = frame.params
-  return row.route.to === 'task'
-    ? { kind: 'taskIds', name: members.string('taskId') ?? '' }
-    : { kind: 'resourceSubscriptions', name: members.string('uri') ?? '' }
+  const kind = row.route.to === 'task' ? 'taskIds' : 'resourceSubscriptions'
+  return { kind, name: frame.params.members.string(followables[kind].member) ?? '' }
 }
 
 export class LaneClients {
@@ -59,6 +51,12 @@ export class LaneClients {
 
   get areFollowing(): boolean {
     return this.resources.size > 0 || this.tasks.size > 0
+  }
+
+  /** What any client follows. */
+  get topics(): Topic[] {
+    const kinds = ['resourceSubscriptions', 'taskIds'] as const
+    return kinds.flatMap((kind) => [...this.followed(kind).names].map((name) => ({ kind, name })))
   }
 
   followed(kind: Topic['kind']): Follows {

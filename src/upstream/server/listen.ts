@@ -6,18 +6,19 @@
 // their way, so both stay open for a short time.
 
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
-import { itemsAt, membersAt } from '../../jsonrpc/members.js'
+import { membersAt } from '../../jsonrpc/members.js'
 import type { PendingAnswer } from '../../jsonrpc/peer.js'
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
-import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
+import { rawAt } from '../../jsonrpc/text.js'
 import type { Call } from '../../calls/call.js'
 import { type ServerCapabilities, TASKS } from '../../mcp/capabilities.js'
 import { notFollowed, isMissing, numberOfError } from '../../mcp/error-codes.js'
-import type { ServerNotificationRow } from '../../mcp/methods.js'
+import type { ServerNotificationRow, Topic } from '../../mcp/methods.js'
 import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
+import { filterJson, topicsIn } from '../../mcp/subscription-edits.js'
 import type { ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
-import { type LaneClients, type Topic, topicOf } from './lane-clients.js'
+import { type LaneClients, topicOf } from './lane-clients.js'
 import type { Timer } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
 import { callTimeout } from '../../calls/call-deadline.js'
@@ -28,16 +29,15 @@ const ACK_MS = 10_000
 /** What was on its way on the stream of the request before has come within this time. */
 const OVERLAP_MS = 1000
 
-type Topics = Readonly<Record<Topic['kind'], ReadonlySet<string>>>
-
 interface Listening {
   readonly id: RequestId
   /** While it waits to be acknowledged, or overlaps with its successor. */
   timer: Timer | undefined
   readonly filter: string
-  readonly topics: Topics
+  /** By `keyOf`. */
+  readonly topics: ReadonlySet<string>
   /** The topics that the server has accepted; undefined until it has acknowledged. */
-  honoured: Topics | undefined
+  honoured: ReadonlySet<string> | undefined
 }
 
 interface Waiting extends Topic {
@@ -81,10 +81,10 @@ export class ServerSubscription {
   renew(): void {
     // The next request is looked at again when it is acknowledged.
     if (this.#isClosed || this.#retry !== undefined || this.#next !== undefined) return
-    const topics = topicsFrom((kind) => (this.#tellsOf(kind) ? this.#clients.followed(kind).names : []))
-    const filter = filterOf(this.#capabilities, topics)
+    const topics = this.#clients.topics.filter(({ kind }) => this.#tellsOf(kind))
+    const filter = filterJson({ lists: this.#capabilities.changes, topics })
     if (filter === this.#current?.filter) return this.#settle(this.#current)
-    if (filter === '') this.#giveUp()
+    if (filter === '{}') this.#giveUp()
     else this.#open(filter, topics)
   }
 
@@ -128,10 +128,7 @@ export class ServerSubscription {
     const span = params.meta.span(SUBSCRIPTION_ID)
     const next = this.#next
     if (next === undefined || span === undefined || !isSame(rawAt(line, span), next.id)) return
-    const honoured = membersAt(line, params.members.span('notifications'))
-    next.honoured = topicsFrom((kind) =>
-      itemsAt(line, honoured?.span(kind)).flatMap((item) => stringAt(line, item) ?? []),
-    )
+    next.honoured = new Set(topicsIn(membersAt(line, params.members.span('notifications'))).map(keyOf))
     next.timer?.cancel()
     const before = this.#current
     this.#current = next
@@ -168,11 +165,13 @@ export class ServerSubscription {
     this.#answer(() => false)
   }
 
-  #open(filter: string, topics: Topics): void {
+  #open(filter: string, topics: readonly Topic[]): void {
     const { runtime } = this.#context
-    const pending = this.#connection.listen(`{"notifications":${filter}}`, topics.taskIds.size > 0)
+    const isAboutTasks = topics.some(({ kind }) => kind === 'taskIds')
+    const pending = this.#connection.listen(`{"notifications":${filter}}`, isAboutTasks)
     if (pending === undefined) return this.#scheduleRetry()
-    const next: Listening = { id: pending.id, timer: undefined, filter, topics, honoured: undefined }
+    const keys = new Set(topics.map(keyOf))
+    const next: Listening = { id: pending.id, timer: undefined, filter, topics: keys, honoured: undefined }
     this.#next = next
     this.#requests.add(next)
     next.timer = runtime.setTimer(ACK_MS, () => {
@@ -185,7 +184,7 @@ export class ServerSubscription {
   #giveUp(): void {
     for (const one of this.#requests) this.#drop(one)
     this.#current = undefined
-    this.#settle({ topics: topicsFrom(() => []), honoured: undefined })
+    this.#settle({ topics: new Set(), honoured: undefined })
   }
 
   async #await(one: Listening, { answer }: PendingAnswer): Promise<void> {
@@ -207,7 +206,7 @@ export class ServerSubscription {
     if (!this.#requests.delete(one) || this.#isClosed) return
     if (one === this.#next) {
       this.#next = undefined
-      this.#answer(({ kind, name }) => (one.topics[kind].has(name) ? false : undefined))
+      this.#answer((topic) => (one.topics.has(keyOf(topic)) ? false : undefined))
     } else if (one === this.#current) this.#current = undefined
     else return
     this.#scheduleRetry()
@@ -225,9 +224,9 @@ export class ServerSubscription {
 
   /** Answers the calls that wait for these topics, and those for topics that no client follows any more. */
   #settle({ topics, honoured }: Pick<Listening, 'topics' | 'honoured'>): void {
-    this.#answer(({ kind, name }) => {
-      if (topics[kind].has(name)) return honoured?.[kind].has(name) === true
-      return this.#clients.followed(kind).has(name) ? undefined : false
+    this.#answer((topic) => {
+      if (topics.has(keyOf(topic))) return honoured?.has(keyOf(topic)) === true
+      return this.#clients.followed(topic.kind).has(topic.name) ? undefined : false
     })
   }
 
@@ -241,22 +240,8 @@ export class ServerSubscription {
   }
 }
 
-/** The filter of the request as raw JSON; empty where there is nothing to subscribe to. */
-function filterOf({ changes }: ServerCapabilities, topics: Topics): string {
-  const lists = (['tools', 'prompts', 'resources'] as const).filter((kind) => changes.includes(kind))
-  const members = lists.map((kind) => `"${kind}ListChanged":true`)
-  for (const kind of topicKinds)
-    if (topics[kind].size > 0) members.push(`"${kind}":[${[...topics[kind]].map(quote).join(',')}]`)
-  return members.length === 0 ? '' : `{${members.join(',')}}`
-}
-
-const topicKinds = ['resourceSubscriptions', 'taskIds'] as const
-
-function topicsFrom(names: (kind: Topic['kind']) => Iterable<string>): Topics {
-  return {
-    resourceSubscriptions: new Set(names('resourceSubscriptions')),
-    taskIds: new Set(names('taskIds')),
-  }
+function keyOf({ kind, name }: Topic): string {
+  return `${kind} ${name}`
 }
 
 function isSame(text: string, id: RequestId): boolean {
