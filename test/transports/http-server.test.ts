@@ -606,8 +606,9 @@ describe('a session', () => {
     const { body } = await send(port, { body: `[${message('echo', 1)},${message('noisy', 2)}]`, headers })
     assert.deepEqual(
       events(body).map(({ data }) => /"(?:id|method)":("?[\w/]+)/.exec(data ?? '')?.[1]),
-      ['1', '"notifications/one', '"notifications/two', '2'],
+      ['"notifications/one', '"notifications/two', '1'],
     )
+    assert.match(body, /data: \[\{.*"id":1,.*\},\{.*"id":2,.*\}\]\n/)
   })
 })
 

@@ -57,7 +57,7 @@ const OPENING = 'initialize must not be part of a batch'
 /** Hands each member to `receive`, with the way back of its answer. */
 export function receiveBatch(
   line: Line,
-  leg: ClientLeg,
+  leg: Pick<ClientLeg, 'profile' | 'refusal'>,
   to: Reply,
   send: Send,
   receive: (message: ReceivedMessage, reply: Reply) => void,

@@ -217,7 +217,7 @@ export class ClientConnection implements Connection {
     // A client without a session has given up its request by closing the response (MCP 2026-07-28, Utilities: cancellation).
     if (this.kind === 'shared' && response.isClosed) return
     if (!hasRequest(posted)) {
-      for (const frame of posted.frames) this.#deliver(frame, undefined)
+      this.#deliver(posted, undefined)
       // A client without a session sends nothing more.
       if (this.kind === 'single') this.#end(undefined)
       response.send(202, [])
@@ -227,7 +227,7 @@ export class ClientConnection implements Connection {
     const reply = new PostReply(this, ++this.#posts, posted, response, accepts, isOpening, askedMs)
     this.#replies.set(reply.number, reply)
     if (this.#look === undefined) this.#lookIn(this.#environment.limits.answerWaitMs)
-    for (const frame of posted.frames) this.#deliver(frame, reply)
+    this.#deliver(posted, reply)
   }
 
   /** The client has ended its session. Rejects where other instances cannot know of it yet. */
@@ -239,12 +239,8 @@ export class ClientConnection implements Connection {
 
   /** Delivers a message of the older transport; answers are events. */
   postEvent(posted: PostedMessage): void {
-    const { line, frames, isBatch, hold } = posted
-    const [frame] = frames
-    const reply = hasRequest(posted) && hold !== undefined ? this.#holdingReply(hold) : undefined
-    if (!isBatch && frame !== undefined) this.#deliver(frame, reply)
-    // The answers to a batch leave in one message.
-    else if (this.#passes('in', line)) this.#sink?.message(line, undefined, reply)
+    const { hold } = posted
+    this.#deliver(posted, hasRequest(posted) && hold !== undefined ? this.#holdingReply(hold) : undefined)
   }
 
   openEvents(response: HttpResponse): void {
@@ -384,9 +380,13 @@ export class ClientConnection implements Connection {
     })
   }
 
-  #deliver(frame: Frame, reply: Reply | undefined): void {
-    this.#record?.note(frame)
-    if (this.#passes('in', frame.line)) this.#receive(frame, reply)
+  #deliver({ line, frames, isBatch }: PostedMessage, reply: Reply | undefined): void {
+    for (const frame of frames) this.#record?.note(frame)
+    const [frame] = frames
+    if (frame === undefined || !this.#passes('in', isBatch ? line : frame.line)) return
+    // The answers to a batch leave in one message.
+    if (isBatch) this.#sink?.message(line, undefined, reply)
+    else this.#receive(frame, reply)
   }
 
   #receive(frame: Frame, reply: Reply | undefined): void {

@@ -6,7 +6,6 @@
 // connection stores the events that the client can resume, and drops all others.
 
 import type { Message } from '../../jsonrpc/splice.js'
-import { buildBatch } from '../../jsonrpc/build.js'
 import type { AnswerKind, MessageHead, Reply } from '../../jsonrpc/connection.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Accepts } from './access.js'
@@ -28,7 +27,7 @@ export interface AnswerStatus {
 
 const okStatus: AnswerStatus = { status: 200, fields: [] }
 
-/** The way back of the request, or of each request of the batch, in one POST. */
+/** The way back of the request, or of the batch, in one POST. */
 export class PostReply implements Reply {
   readonly isCancelledByClosing: boolean
   readonly field: (name: string) => string | undefined
@@ -37,7 +36,6 @@ export class PostReply implements Reply {
   readonly isOpening: boolean
   readonly askedMs: number
   readonly #connection: ClientConnection
-  readonly #isBatch: boolean
   /** Undefined for a batch. */
   readonly #request: RequestId | undefined
   readonly #hold: PostedMessage['hold']
@@ -45,13 +43,8 @@ export class PostReply implements Reply {
   readonly #accepts: Accepts
   /** Whether other instances may be asked about a task that its answer begins. */
   readonly #mayBeTask: boolean
-  /** The number of requests without an answer. */
-  #pending: number
-  readonly #answers: Message[] = []
+  #isPending = true
   #stream: EventStream | undefined
-  #status = okStatus
-  /** The status where no request has an answer: they were cancelled, unless the session ended. */
-  #statusOfNothing = 202
 
   /** Must not keep the bytes of the message. */
   constructor(
@@ -69,38 +62,38 @@ export class PostReply implements Reply {
     this.isOpening = isOpening
     this.askedMs = askedMs
     this.#connection = connection
-    this.#isBatch = isBatch
     const [frame] = frames
     this.#request = frame?.kind === 'request' && !isBatch ? frame.id : undefined
     this.#hold = hold
     this.#response = response
     this.#accepts = accepts
     this.#mayBeTask = connection.sharesTasks && frames.some(mayBeTask)
-    this.#pending = frames.filter(({ kind }) => kind === 'request').length
     hold?.hold()
     if (this.isCancelledByClosing) response.whenClosed(() => this.#left())
   }
 
   /** Whether its response can carry events and is still read. */
   get isHeard(): boolean {
-    return this.#pending > 0 && this.#accepts.stream && (this.#stream?.attached ?? !this.#response.isClosed)
+    return this.#isPending && this.#accepts.stream && (this.#stream?.attached ?? !this.#response.isClosed)
   }
 
   answer(message: Message, kind: AnswerKind): void {
-    if (this.#pending === 0 || !this.#connection.passes(message)) return
+    if (!this.#isPending || !this.#connection.passes(message)) return
+    this.#isPending = false
     if (this.isOpening) this.#connection.opens(kind === 'error')
     if (this.#mayBeTask) this.#connection.claimTask(message)
-    if (kind === 'error' && this.isCancelledByClosing) this.#status = statusOf(message)
-    if (this.#stream === undefined) this.#answers.push(message)
-    else this.#stream.send(message, true)
-    this.drop()
+    const status = kind === 'error' && this.isCancelledByClosing ? statusOf(message) : okStatus
+    // A stream has no status but 200.
+    const isEvent = this.#accepts.prefersStream && status === okStatus && !this.#response.isClosed
+    if (this.#stream !== undefined || isEvent) this.#open().send(message, true)
+    else this.#sendBody(message, status)
+    this.#finish()
     this.#connection.measure()
   }
 
+  /** The request was cancelled. */
   drop(): void {
-    if (this.#pending === 0) return
-    this.#pending--
-    if (this.#pending === 0) this.#finish()
+    this.#endWithout(202)
   }
 
   tell(message: Message, head: MessageHead): void {
@@ -110,7 +103,7 @@ export class PostReply implements Reply {
   /** Sends a message before the answers; false when no client can get it. */
   during(message: Message): boolean {
     // Only a client with a session can resume the stream of a lost response.
-    const isReached = this.isHeard || (this.#connection.kind === 'session' && this.#pending > 0)
+    const isReached = this.isHeard || (this.#connection.kind === 'session' && this.#isPending)
     if (!isReached || !this.#accepts.stream) return false
     this.#open().send(message)
     return true
@@ -121,45 +114,43 @@ export class PostReply implements Reply {
     if (this.#accepts.stream) this.#open()
   }
 
+  /** The session has ended. */
   end(): void {
-    this.#pending = 0
-    this.#statusOfNothing = 503
-    this.#finish()
+    this.#endWithout(503)
   }
 
   /** The client has closed an incomplete response, which cancels its request (MCP 2026-07-28, Utilities: cancellation). */
   #left(): void {
-    if (this.#pending === 0) return
+    if (!this.#isPending) return
     this.drop()
     this.#connection.gaveUp(this)
   }
 
   #open(): EventStream {
-    if (this.#stream !== undefined) return this.#stream
-    this.#stream = this.#connection.stream(this.#response, this.#request)
-    for (const message of this.#answers.splice(0)) this.#stream.send(message, true)
+    this.#stream ??= this.#connection.stream(this.#response, this.#request)
     return this.#stream
   }
 
-  #finish(): void {
-    if (this.#stream === undefined) this.#sendBody()
-    else this.#stream.end()
-    this.#hold?.release()
-    this.#connection.answered(this)
+  #sendBody(message: Message, { status, fields }: AnswerStatus): void {
+    const response = this.#response
+    const connection = this.#connection
+    if (response.isClosed) return
+    response.sendText(status, message, [...connection.fields, ...fields])
+    if (response.unsentBytes > LARGE_BYTES) connection.sending(response)
   }
 
-  #sendBody(): void {
-    const response = this.#response
-    if (response.isClosed) return
-    const connection = this.#connection
-    const [first] = this.#answers
-    if (first === undefined) return response.send(this.#statusOfNothing, connection.fields)
-    // A stream has no status but 200.
-    if (this.#accepts.prefersStream && this.#status === okStatus) return this.#open().end()
-    const body = this.#isBatch ? buildBatch(this.#answers) : first
-    const { status, fields } = this.#status
-    response.sendText(status, body, [...connection.fields, ...fields])
-    if (response.unsentBytes > LARGE_BYTES) connection.sending(response)
+  #endWithout(status: number): void {
+    if (!this.#isPending) return
+    this.#isPending = false
+    if (this.#stream === undefined && !this.#response.isClosed)
+      this.#response.send(status, this.#connection.fields)
+    this.#finish()
+  }
+
+  #finish(): void {
+    this.#stream?.end()
+    this.#hold?.release()
+    this.#connection.answered(this)
   }
 }
 

@@ -6,15 +6,17 @@ import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:ht
 import { connect } from 'node:net'
 import { buildError, buildNotification, buildResult } from '../../../src/jsonrpc/build.js'
 import type { Connection, MessageHead, Reply } from '../../../src/jsonrpc/connection.js'
-import { type Frame, type RequestFrame, readFrame } from '../../../src/jsonrpc/frame.js'
+import { type Frame, isBatch, type RequestFrame, readFrame } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import type { RequestId } from '../../../src/jsonrpc/request-id.js'
 import { type Message, splice } from '../../../src/jsonrpc/splice.js'
 import { quote } from '../../../src/jsonrpc/text.js'
+import { noCapabilities } from '../../../src/mcp/capabilities.js'
 import { invalidRequest, transportRefused } from '../../../src/mcp/error-codes.js'
 import { assumedRevision, sessionRevision, type Revision } from '../../../src/mcp/revisions.js'
 import type { ClientOrigin } from '../../../src/mcp/client-context.js'
 import { cancelledId } from '../../../src/mcp/methods.js'
+import { receiveBatch } from '../../../src/proxy/clients/batch.js'
 import { realRuntime } from '../../../src/real-runtime.js'
 import type {
   HttpEnvironment,
@@ -54,11 +56,26 @@ export class ScriptedSession {
     this.principal = principal
     connection.start({
       message: (line, _during, reply) => {
-        const frame = readFrame(line)
-        this.received.push(frame)
-        if (frame.kind === 'request' && reply !== undefined) this.#replies.set(frame.id, reply)
-        if (frame.kind === 'notification') this.#cancel(cancelledId(frame))
-        play(frame, this)
+        const take = (frame: Frame, own: Reply | undefined): void => {
+          this.received.push(frame)
+          if (frame.kind === 'request' && own !== undefined) this.#replies.set(frame.id, own)
+          if (frame.kind === 'notification') this.#cancel(cancelledId(frame))
+          play(frame, this)
+        }
+        if (!isBatch(line) || reply === undefined) return take(readFrame(line), reply)
+        const leg = {
+          profile: { revision: this.revision, capabilities: noCapabilities },
+          refusal: buildError,
+        }
+        receiveBatch(
+          line,
+          leg,
+          reply,
+          (to, kind, answer) => to.answer(answer, kind),
+          (member, own) => {
+            if (member.kind !== 'unreadable') take(member, own)
+          },
+        )
       },
       oversize: () => undefined,
       drained: () => undefined,
