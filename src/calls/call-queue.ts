@@ -11,7 +11,6 @@ interface Waiting<T> {
   readonly value: T
   readonly bytes: number
   readonly onExpire: (() => void) | undefined
-  readonly onEnd: (() => void) | undefined
 }
 
 /** Calls that wait for one thing, in the order in which they came to the proxy. */
@@ -46,14 +45,14 @@ export class CallQueue<T> implements CallHolder {
 
   /**
    * Adds a call. `onExpire` is called when its deadline is over, and again where that has moved the deadline; without it
-   * the call has no deadline here. `onEnd` is called once, when its wait is over for any reason.
+   * the call has no deadline here.
    */
-  add(call: Call, value: T, onExpire?: () => void, onEnd?: () => void): void {
+  add(call: Call, value: T, onExpire?: () => void): void {
     call.keep()
     const { bytes } = call
     const later = this.#laterThan(call)
     for (const [each] of later) this.#waiting.delete(each)
-    this.#waiting.set(call, { value, bytes, onExpire, onEnd })
+    this.#waiting.set(call, { value, bytes, onExpire })
     for (const [each, other] of later) this.#waiting.set(each, other)
     this.#bytes += bytes
     call.holder = this
@@ -67,7 +66,6 @@ export class CallQueue<T> implements CallHolder {
     this.#waiting.delete(call)
     this.#bytes -= waiting.bytes
     if (this.#waiting.size === 0) this.#deadlines.stop()
-    waiting.onEnd?.()
     return call.settled ? undefined : waiting.value
   }
 

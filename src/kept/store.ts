@@ -130,8 +130,7 @@ export class KeptStore implements KeptServers {
     for (const server of unsaved) {
       const id = idOf(salt, server)
       const { name, facts } = server
-      if (facts !== undefined && !isLearnedElsewhere(facts, fromEntry(entries.get(id))))
-        entries.set(id, toEntry(name, nowMs, facts))
+      if (facts !== undefined) entries.set(id, toEntry(name, nowMs, facts))
     }
     files.write(this.#fileName, encodeKept({ salt, entries }, source, nowMs, this.#limits))
     if (!this.#hasWritten) files.removeUnused(nowMs - this.#limits.unusedMsMax)
@@ -157,11 +156,6 @@ function hashOf(text: string): string {
 /** The salt of the file keeps its ids from telling values of the configuration. */
 function idOf(salt: string, { identity }: RememberedServer): string {
   return hashOf(salt + identity)
-}
-
-/** Another process, such as a warm-up, has learned the lists of which this one knows nothing. */
-function isLearnedElsewhere(ours: KeptFacts, theirs: KeptFacts | undefined): boolean {
-  return ours.description === undefined && ours.failure === undefined && theirs?.description !== undefined
 }
 
 /** Byte by byte. */
@@ -247,10 +241,9 @@ export function toEntry(name: string, nowMs: number, facts: KeptFacts): unknown 
 export function fromEntry(entry: unknown): KeptFacts | undefined {
   return orUndefined(() => {
     assert(isObject(entry))
-    const { failure, isGivenUp, description } = entry
+    const { failure, description } = entry
     assert(failure === undefined || typeof failure === 'string')
-    const said = description === undefined ? undefined : toDescription(description)
-    return { failure, ...(isGivenUp === true && { isGivenUp }), description: said }
+    return { failure, description: description === undefined ? undefined : toDescription(description) }
   })
 }
 

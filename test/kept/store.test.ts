@@ -57,16 +57,6 @@ describe('what servers said', () => {
     assert.deepEqual(second.of(other).facts, failed)
   })
 
-  test('is not lost to a process that ends later and knows nothing of it', async () => {
-    const machine = new Machine()
-    const [leaving, warmUp] = [machine.start(), machine.start()]
-    leaving.of(a).keep({ failure: undefined, isGivenUp: true, description: undefined })
-    warmUp.of(a).keep(factsOf('plain', '1'))
-    warmUp.close()
-    leaving.close()
-    assert.deepEqual(machine.start().of(a).facts, factsOf('plain', '1'))
-  })
-
   test('stands in one file, from whose ids no value can be guessed', async () => {
     const machine = new Machine()
     const store = machine.start()

@@ -23,9 +23,6 @@ const KEPT_WAIT_MS = 1500
 /** Servers that list within this time of each other stand in one list when nothing is kept. */
 const QUIET_MS = 3000
 
-/** A server that answers this soon is in time for every client, so a shorter wait says nothing about it. */
-const SHORT_MS = 1500
-
 interface ListTimes {
   /** Without a configured time, a list is answered earlier where something can be shown. */
   readonly isConfigured: boolean
@@ -110,8 +107,6 @@ export class ListWaits {
   readonly #watches = new Set<Wait>()
   #timer: Timer | undefined
   #isLooking = false
-  /** The client of a session has cancelled a list that waited: its next lists do not wait. */
-  #isGivenUp = false
 
   constructor(servers: Pick<Router, 'lanes'>, client: Pick<ClientPort, 'profile'>, context: RoutingContext) {
     this.#servers = servers
@@ -124,19 +119,13 @@ export class ListWaits {
   whenListable(call: Call, kind: ListKind, run: () => void): void {
     for (const { view } of this.#lanes) view.want([kind], 'list')
     const times = this.#timesOf(call)
-    const dueAt = (): number => (this.#isGivenUp ? -Infinity : answerAt(this.#lanes, kind, times))
-    const ended = (): void => {
-      // Requests without a session may come from several clients, and a lost connection ends them too.
-      const isOne = this.#client.profile.revision.era === 'session'
-      if (isOne && dueAt() > this.#now) this.#isGivenUp = true
-      this.#giveUp(kind)
-    }
+    const dueAt = (): number => answerAt(this.#lanes, kind, times)
     // The client may kill the proxy as soon as it has the answer.
     const answer = (): void => {
       this.#context.keepLists()
       run()
     }
-    this.#hold(call, { dueAt, run: answer }, ended)
+    this.#hold(call, { dueAt, run: answer })
   }
 
   /** The same, for a call that must not rely on what was kept of an earlier start; of the servers that it concerns. */
@@ -174,7 +163,7 @@ export class ListWaits {
     }
     const dueAt = (): number => (wanted.isThere() || pending().length === 0 ? -Infinity : Infinity)
     const expired = (): void => call.abandon(stillStarting(awaited, wanted.name, patienceMs))
-    this.#hold(call, { dueAt, run: goOn }, undefined, expired)
+    this.#hold(call, { dueAt, run: goOn }, expired)
   }
 
   /**
@@ -257,18 +246,11 @@ export class ListWaits {
     })
   }
 
-  #hold(call: Call, wait: Wait, ended?: () => void, expired?: () => void): void {
+  #hold(call: Call, wait: Wait, expired?: () => void): void {
     if (wait.dueAt() <= this.#now) return wait.run()
-    if (this.#waiting.hasRoom(call.bytes)) this.#waiting.add(call, wait, expired, ended)
+    if (this.#waiting.hasRoom(call.bytes)) this.#waiting.add(call, wait, expired)
     else call.fail(tooManyCalls())
     this.#schedule()
-  }
-
-  /** The servers that a list went without delay no list of the next start. */
-  #giveUp(kind: ListKind): void {
-    const before = this.#now - SHORT_MS
-    for (const { view } of missingOf(this.#lanes, kind))
-      if ((view.startedAt ?? Infinity) <= before) view.giveUp()
   }
 
   /** The servers that may have a name and have not listed, which start or list now. */

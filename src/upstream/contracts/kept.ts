@@ -17,8 +17,6 @@ export interface SelfDescription {
 export interface KeptFacts {
   /** Why its last start failed, unless the proxy ended it early. Lists do not wait for a server whose last start failed. */
   readonly failure: string | undefined
-  /** A list went without the server, which did not answer: the next start does not wait for it. */
-  readonly isGivenUp?: boolean
   /** Undefined when it has never listed, or has failed twice in a row. */
   readonly description: SelfDescription | undefined
 }

@@ -78,8 +78,8 @@ export type Before =
   | { readonly kind: 'nothing' }
   /** Its description is shown. */
   | { readonly kind: 'facts' }
-  /** A list does not wait for it: its last start failed, for this reason, or did not answer in time. */
-  | { readonly kind: 'silent'; readonly failure: string | undefined }
+  /** A list does not wait for it: its last start failed, for this reason. */
+  | { readonly kind: 'silent'; readonly failure: string }
 
 /** The facts of a server, and the state of its start. */
 export interface ServerView {
@@ -107,8 +107,6 @@ export interface ServerView {
   items(kind: ListKind): readonly ListItem[]
   /** A client wants these lists: a server of which they are not known starts now. For a call, kept lists are not enough. */
   want(kinds: readonly ListKind[], how: 'list' | 'call'): void
-  /** A list goes without it: lists of the next start do not wait. */
-  giveUp(): void
 }
 
 /** A server that calls are routed to. */

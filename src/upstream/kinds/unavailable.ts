@@ -79,7 +79,6 @@ class UnavailableUpstream implements Upstream, Lane {
       wasKept: false,
       items: none,
       want: nothing,
-      giveUp: nothing,
     }
   }
 

@@ -154,10 +154,6 @@ export class ServerLane implements Lane, ServerView {
     if (!kinds.every(isThere)) this.startNow()
   }
 
-  giveUp(): void {
-    this.#context.memory.givenUp()
-  }
-
   /** Shows the lane of clients that can be asked nothing until a call comes: many clients only list. */
   defer(standIn: ServerLane): void {
     this.#standIn = standIn

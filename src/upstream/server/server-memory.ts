@@ -14,8 +14,6 @@ import type { Runtime } from '../../runtime/runtime.js'
 import type { KeptFacts, KeptServer, SelfDescription } from '../contracts/kept.js'
 import type { Before } from '../contracts/upstream.js'
 
-const NEVER_STARTED: KeptFacts = { failure: undefined, description: undefined }
-
 export interface Described {
   readonly facts: ServerFacts
   /** Without those of which nothing is known. */
@@ -88,12 +86,6 @@ export class ServerMemory implements EraMemory {
     this.#kept.keep({ failure: undefined, description: of })
   }
 
-  /** A list has gone without it. */
-  givenUp(): void {
-    const before = this.kept ?? NEVER_STARTED
-    if (before.description === undefined) this.#kept.keep({ ...before, isGivenUp: true })
-  }
-
   /** Its start has failed, and the proxy did not end it. */
   failed(why: string): void {
     if (this.isConfirmed) return
@@ -112,7 +104,6 @@ export class ServerMemory implements EraMemory {
 
 /** The state of a kept server until its next start has ended; `isShown` says whether its description is shown. */
 export function beforeOf(kept: KeptFacts | undefined, isShown: boolean): Before {
-  const { failure, isGivenUp = false } = kept ?? {}
-  if (failure !== undefined || isGivenUp) return { kind: 'silent', failure }
+  if (kept?.failure !== undefined) return { kind: 'silent', failure: kept.failure }
   return { kind: isShown ? 'facts' : 'nothing' }
 }

@@ -88,7 +88,6 @@ export class FakeServer {
         wasKept: false,
         items: (kind) => (known.size === 0 && !remembers ? NONE : itemsOf(kind, this.lists[kind] ?? NONE)),
         want: ignore,
-        giveUp: () => undefined,
       },
       known,
       keepsTasks: false,
