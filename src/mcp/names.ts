@@ -17,10 +17,9 @@ export interface NamedItem {
   readonly own: string
 }
 
-/** Two items whose public names are the same, or would be if case did not count. */
+/** Two items that are to have one public name. */
 export interface NameCollision {
-  readonly kind: 'same' | 'case'
-  /** The name of the later one, which has another instead when `kind` is `same`. */
+  /** That name; the later one has another instead. */
   readonly name: string
   readonly earlier: NamedItem
   readonly later: NamedItem
@@ -45,8 +44,6 @@ export function publicName(service: string, own: string): string {
 export class PublicNames {
   readonly #onCollision: (collision: NameCollision) => void
   readonly #items = new Map<string, NamedItem>()
-  /** The first of each name that differs from others by case only. */
-  readonly #byLowerCase = new Map<string, NamedItem>()
 
   constructor(onCollision: (collision: NameCollision) => void) {
     this.#onCollision = onCollision
@@ -54,21 +51,13 @@ export class PublicNames {
 
   /** The public name of an item that is to have this one. */
   add(later: NamedItem, wanted: string): string {
-    const taken = this.#items.get(wanted)
-    if (taken !== undefined) this.#onCollision({ kind: 'same', name: wanted, earlier: taken, later })
-    const name = this.#free(wanted, later)
-    this.#items.set(name, later)
-    const lower = name.toLowerCase()
-    const earlier = this.#byLowerCase.get(lower)
-    if (earlier === undefined) this.#byLowerCase.set(lower, later)
-    else this.#onCollision({ kind: 'case', name, earlier, later })
-    return name
-  }
-
-  /** A hashed name can be taken as well, by one that was made to look like it: then the next hash is tried. */
-  #free(wanted: string, { service, own }: NamedItem): string {
+    const earlier = this.#items.get(wanted)
+    if (earlier !== undefined) this.#onCollision({ name: wanted, earlier, later })
     let name = wanted
-    for (let round = 1; this.#items.has(name); round++) name = hashedName(wanted, service, own, round)
+    // A hashed name can be taken as well, by one that was made to look like it: then the next hash is tried.
+    for (let round = 1; this.#items.has(name); round++)
+      name = hashedName(wanted, later.service, later.own, round)
+    this.#items.set(name, later)
     return name
   }
 }

@@ -188,10 +188,9 @@ export class Catalog {
   }
 
   #namedTargets(kind: 'tools' | 'prompts', sources: Index['sources']): Target[] {
-    const names = new PublicNames(({ kind: how, name, earlier, later }) => {
-      const what = how === 'same' ? 'the name' : 'but for case, the name'
+    const names = new PublicNames(({ name, earlier, later }) => {
       const whose = `'${earlier.own}' of '${earlier.service}' (${name})`
-      this.#all.warn(later.service, `'${later.own}' has ${what} of ${whose}`)
+      this.#all.warn(later.service, `'${later.own}' has the name of ${whose}`)
     })
     return this.lanes.flatMap((lane) => {
       const { config } = lane
