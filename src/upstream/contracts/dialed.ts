@@ -13,8 +13,8 @@ export interface Dialed {
   readonly memoryBytes?: number | undefined
   /** Resolves when the process is gone, with what happened, in words. */
   readonly ended?: Promise<DialEnd>
-  /** Ends the process in order, sooner where it is at work for no client; resolves when it is gone. */
-  stop?(isAtWork?: boolean): Promise<void>
+  /** Ends the process in order; resolves when it is gone. */
+  stop?(): Promise<void>
 }
 
 export interface DialEnd {

@@ -23,9 +23,6 @@ const WHY_LENGTH_MAX = 300
 /** To read who descends from whom takes milliseconds, on a machine that is not stuck. */
 const SURVEY_MS_MAX = 500
 
-/** Of the time to end with stdin, the part for a server at work: it would not notice before it is done. */
-const AT_WORK_SHARE = 0.25
-
 const MiB = 1024 * 1024
 
 /** A started child, or one that could not be started and has ended. */
@@ -71,14 +68,13 @@ export class ServerProcess implements Dialed {
     return this.#child.pid
   }
 
-  stop(isAtWork = false): Promise<void> {
-    const { stdinWaitMs } = this.#limits.ladder
-    this.#stopping ??= this.#descend(isAtWork ? stdinWaitMs * AT_WORK_SHARE : stdinWaitMs)
+  stop(): Promise<void> {
+    this.#stopping ??= this.#descend()
     return this.#stopping
   }
 
-  async #descend(stdinWaitMs: number): Promise<void> {
-    const { killWaitMs } = this.#limits.ladder
+  async #descend(): Promise<void> {
+    const { stdinWaitMs, killWaitMs } = this.#limits.ladder
     // A browser that a server starts in another process group is found only while the server runs.
     const surveyed = this.#isGone ? undefined : this.#surveyed()
     this.connection.endOutput(surveyed)

@@ -56,11 +56,6 @@ export class Attribution {
     return this.#abandoned.has(id)
   }
 
-  /** Whether the server may be at work on a call that was abandoned at that time or later. */
-  hasSince(atMs: number): boolean {
-    return [...this.#abandoned.values()].some(({ at }) => at >= atMs)
-  }
-
   /** An answer has come after all, so the server is done with that call. */
   answered(id: RequestId): void {
     this.#abandoned.delete(id)

@@ -337,9 +337,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     // A server that is being stopped may still answer before it gets a signal, and these answers count.
     const { stdinWaitMs } = limits.ladder
     this.#lastAnswers ??= runtime.setTimer(stdinWaitMs, () => this.#failUnanswered())
-    // What a server is doing for a call that has just been given up, the end of its stdin does not stop.
-    const isAtWork = this.calls.length === 0 && this.about.hasSince(runtime.now() - stdinWaitMs)
-    await endOf(this.dialed, isAtWork)
+    await endOf(this.dialed)
   }
 
   // Calls:
@@ -693,8 +691,8 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
 }
 
 /** Ends the process, or the session; resolves when it is gone. */
-export function endOf(dialed: Dialed, isAtWork?: boolean): Promise<void> {
-  return dialed.stop?.(isAtWork) ?? dialed.connection.close()
+export function endOf(dialed: Dialed): Promise<void> {
+  return dialed.stop?.() ?? dialed.connection.close()
 }
 
 const handshakes: readonly string[] = ['initialize', 'server/discover']
