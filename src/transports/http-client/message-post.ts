@@ -27,9 +27,6 @@ const TOO_MANY = 429
 
 const ACCEPT = 'application/json, text/event-stream'
 
-/** A server that names another session in each answer overtakes a message once for each request beside it. */
-const FOLLOWS_MAX = 16
-
 /** Sends one message and reads everything that belongs to it. */
 export class MessagePost implements ResponseHandler, StreamOwner {
   readonly head: MessageHead
@@ -47,8 +44,6 @@ export class MessagePost implements ResponseHandler, StreamOwner {
   /** The response, where it is events, and the responses that go on with it. */
   #stream: ResponseStream | undefined
   #timeout: Timer
-  /** How often it was sent again because the server had named another session meanwhile. */
-  #follows = 0
 
   constructor(head: MessageHead, bytes: Line, session: HttpSession, link: HttpLink, number: number) {
     this.head = head
@@ -255,11 +250,8 @@ export class MessagePost implements ResponseHandler, StreamOwner {
     this.#link.deliver(message, received, this.head.id)
   }
 
-  /** The request was not executed. The server may have named another session since it was sent. */
+  /** The request was not executed. */
   #forgotten(status: number): void {
-    const isOvertaken = this.#request?.sessionId !== this.#session.id
-    if (this.#state === 'waits' && isOvertaken && ++this.#follows <= FOLLOWS_MAX)
-      return this.#request?.again()
     this.#link.forgotten(this, status)
     this.cancel()
   }

@@ -25,8 +25,6 @@ export interface ResponseHandler {
 export class OutgoingRequest implements ClientSocketUser {
   /** The address that the response comes from. */
   url: URL
-  /** The session that the last attempt named. */
-  sessionId: string | undefined
   readonly #session: HttpSession
   readonly #ask: HttpAsk
   readonly #handler: ResponseHandler
@@ -97,14 +95,13 @@ export class OutgoingRequest implements ClientSocketUser {
   }
 
   #send(credential: Credential | undefined): void {
-    const { agent, id, target } = this.#session
+    const { agent, target } = this.#session
     const { timers, limits } = target
     if (credential !== undefined && !mayCarryTokens(this.url))
       return void setImmediate(() => this.#fail(failure('TRANSPORT_AUTH', plainHttp)))
     this.#state = 'sent'
     this.#credential = credential
     this.#socket = undefined
-    this.sessionId = id
     try {
       const head = this.#session.headOf(this.#ask, this.url, credential)
       const socket = agent.request(head, this.#ask.body, this)
