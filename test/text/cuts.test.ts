@@ -43,8 +43,8 @@ async function stderrLine(text: string): Promise<string> {
   const lines: string[] = []
   const stream = new PassThrough()
   const log = ({ message }: LogRecord): void => void lines.push(message)
-  const limits = { lineBytesMax: 1000, linesPerSecondMax: 100 }
-  new StderrLog('s', limits, runtime, log, redactor).drain(stream)
+  const limits = { stderr: { lineBytesMax: 1000, linesPerSecondMax: 100 } }
+  new StderrLog('s', { limits, runtime, log }, redactor).drain(stream)
   stream.end(`${text}\n`)
   await new Promise((resolve) => stream.once('close', resolve))
   return lines.join('\n')

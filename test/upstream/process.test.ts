@@ -83,7 +83,8 @@ function started(
     ndjson: { ...limits.upstream.ndjson, closeWaitMs: 20 },
   }
   const sink = (record: LogRecord): void => void log.push(record)
-  const server = new ServerProcess(configOf(overrides), own, watched, sink, new Redactor([]))
+  const around = { limits: own, runtime: watched, log: sink }
+  const server = new ServerProcess(configOf(overrides), around, new Redactor([]))
   const closed = new Promise((resolve) => {
     server.connection.start({
       message: (line) => lines.push(line.toString()),

@@ -28,9 +28,8 @@ const MiB = 1024 ** 2
 const OWN_BYTES_MAX = 1024 * MiB
 
 export function openSandbox(config: SandboxServerConfig, around: ProxyContext): Server {
-  const { runtime, log, limits, marks } = around
   const redactor = new Redactor(config.secrets, (added) => around.onSecrets?.(added, config.name))
-  const program = programConfig(config, marks)
+  const program = programConfig(config, around.marks)
   let about: ServerAbout | undefined
   const behaviour = {
     ...program,
@@ -40,7 +39,7 @@ export function openSandbox(config: SandboxServerConfig, around: ProxyContext): 
     questionsNameTheirCall: true,
     staysForClients: true,
     probeMs: Infinity,
-    dial: () => new ServerProcess(program, limits, runtime, log, redactor),
+    dial: () => new ServerProcess(program, around, redactor),
     about: () => about,
   }
   const open: ProxyContext['open'] = async (spoken, memory, opening) => {

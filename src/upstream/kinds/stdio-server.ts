@@ -18,14 +18,14 @@ import type { ProcessSandbox, StdioServerConfig } from '../contracts/server-conf
 import type { RunningProcess } from '../contracts/upstream.js'
 
 export function openStdio(config: StdioServerConfig, around: ProxyContext): Server {
-  const { runtime, log, limits, marks } = around
+  const { limits, marks } = around
   const { name } = config
   const redactor = new Redactor(config.secrets, (added) => around.onSecrets?.(added, name))
   const start = (adopted?: Child): ServerProcess => {
     const walled = confined(config)
     // The variables of the proxy's own replace those of the configuration.
     const marked = { ...walled, env: { ...walled.env, ...marks } }
-    return new ServerProcess(marked, limits, runtime, log, redactor, adopted)
+    return new ServerProcess(marked, around, redactor, adopted)
   }
   const behaviour = {
     ...config,

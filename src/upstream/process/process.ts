@@ -12,7 +12,11 @@ import type { Child, ChildExit, LogSink, Runtime, Timer } from '../../runtime/ru
 import type { StdioServerConfig } from '../contracts/server-config.js'
 import { within } from '../../runtime/deadline.js'
 
-type ProcessLimits = Pick<Limits['upstream'], 'ladder' | 'ndjson' | 'stderr' | 'memoryWatchMs'>
+interface ProcessContext {
+  readonly limits: Pick<Limits['upstream'], 'ladder' | 'ndjson' | 'stderr' | 'memoryWatchMs'>
+  readonly runtime: Runtime
+  readonly log: LogSink
+}
 
 /** `server/discover` and `initialize`. */
 const HANDSHAKE_MESSAGES = 2
@@ -32,10 +36,8 @@ export class ServerProcess implements Dialed {
   /** Resident memory of the process group and its descendants, as it was measured last; undefined without a limit. */
   memoryBytes: number | undefined
   readonly #config: StdioServerConfig
-  readonly #limits: ProcessLimits
+  readonly #around: ProcessContext
   readonly #child: Child
-  readonly #runtime: Runtime
-  readonly #log: LogSink
   readonly #words = new LastWords()
   #memoryTimer: Timer | undefined
   #killReason: DialEnd | undefined
@@ -43,21 +45,13 @@ export class ServerProcess implements Dialed {
   #stopping: Promise<void> | undefined
 
   /** `redactor` is for the words of the server on stderr; `adopted` is a process that runs already. */
-  constructor(
-    config: StdioServerConfig,
-    limits: ProcessLimits,
-    runtime: Runtime,
-    log: LogSink,
-    redactor: Redactor,
-    adopted?: Child,
-  ) {
+  constructor(config: StdioServerConfig, around: ProcessContext, redactor: Redactor, adopted?: Child) {
+    const { limits, runtime } = around
     this.#config = config
-    this.#limits = limits
-    this.#runtime = runtime
-    this.#log = log
+    this.#around = around
     this.#child = adopted ?? runtime.spawn(spawnSpec(config, runtime.env))
     const { pid, stdin, stdout, stderr } = this.#child
-    new StderrLog(config.name, limits.stderr, runtime, log, redactor, this.#words).drain(stderr)
+    new StderrLog(config.name, around, redactor, this.#words).drain(stderr)
     this.connection = new NdjsonConnection(stdout, stdin, limits.ndjson, runtime)
     if (pid !== undefined && config.memoryLimitBytes !== undefined)
       this.#watchMemory(pid, config.memoryLimitBytes)
@@ -74,7 +68,7 @@ export class ServerProcess implements Dialed {
   }
 
   async #descend(): Promise<void> {
-    const { stdinWaitMs, killWaitMs } = this.#limits.ladder
+    const { stdinWaitMs, killWaitMs } = this.#around.limits.ladder
     // A browser that a server starts in another process group is found only while the server runs.
     const surveyed = this.#isGone ? undefined : this.#surveyed()
     this.connection.endOutput(surveyed)
@@ -90,11 +84,11 @@ export class ServerProcess implements Dialed {
   /** Finds processes that have left the group; undefined where the system does not show them. */
   #surveyed(): Promise<unknown> | undefined {
     const survey = this.#child.survey?.()
-    return survey && within(survey, SURVEY_MS_MAX, this.#runtime)
+    return survey && within(survey, SURVEY_MS_MAX, this.#around.runtime)
   }
 
   async #isGoneWithin(waitMs: number): Promise<boolean> {
-    if (!this.#isGone) await within(this.ended, waitMs, this.#runtime)
+    if (!this.#isGone) await within(this.ended, waitMs, this.#around.runtime)
     return this.#isGone
   }
 
@@ -108,7 +102,8 @@ export class ServerProcess implements Dialed {
     this.#memoryTimer = undefined
     const { stdout, stderr } = this.#child
     const allRead = Promise.allSettled([stdout, stderr].map((each) => finished(each, { writable: false })))
-    await within(allRead, this.#limits.ladder.outputWaitMs, this.#runtime)
+    const { limits, runtime } = this.#around
+    await within(allRead, limits.ladder.outputWaitMs, runtime)
     this.#isGone = true
     stdout.destroy()
     stderr.destroy()
@@ -126,8 +121,9 @@ export class ServerProcess implements Dialed {
 
   /** A server that leaks takes the machine down with it, and all others. So it is ended before that. */
   #watchMemory(group: number, limitBytes: number): void {
+    const { limits, runtime } = this.#around
     const look = async (): Promise<void> => {
-      const used = await this.#runtime.memoryOf(group).catch(() => undefined)
+      const used = await runtime.memoryOf(group).catch(() => undefined)
       if (this.#memoryTimer === undefined) return
       this.memoryBytes = used
       const { name } = this.#config
@@ -141,11 +137,11 @@ export class ServerProcess implements Dialed {
       await this.#surveyed()
       this.#child.signal('SIGKILL')
     }
-    this.#memoryTimer = this.#runtime.setTimer(this.#limits.memoryWatchMs, () => void look())
+    this.#memoryTimer = runtime.setTimer(limits.memoryWatchMs, () => void look())
   }
 
   #say(level: 'error' | 'warn', message: string): void {
-    this.#log({ level, service: this.#config.name, message })
+    this.#around.log({ level, service: this.#config.name, message })
   }
 }
 

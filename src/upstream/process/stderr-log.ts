@@ -8,11 +8,15 @@ import type { LogSink, Runtime } from '../../runtime/runtime.js'
 
 const LF = 0x0a
 
+interface LogContext {
+  readonly limits: Pick<Limits['upstream'], 'stderr'>
+  readonly runtime: Pick<Runtime, 'now'>
+  readonly log: LogSink
+}
+
 export class StderrLog {
   readonly #service: string
-  readonly #limits: Limits['upstream']['stderr']
-  readonly #runtime: Pick<Runtime, 'now'>
-  readonly #log: LogSink
+  readonly #around: LogContext
   readonly #redactor: Redactor
   readonly #words: LastWords | undefined
   #line: Buffer[] = []
@@ -23,18 +27,9 @@ export class StderrLog {
   #dropped = 0
 
   /** `words` gets each line that is logged. */
-  constructor(
-    service: string,
-    limits: Limits['upstream']['stderr'],
-    runtime: Pick<Runtime, 'now'>,
-    log: LogSink,
-    redactor: Redactor,
-    words?: LastWords,
-  ) {
+  constructor(service: string, around: LogContext, redactor: Redactor, words?: LastWords) {
     this.#service = service
-    this.#limits = limits
-    this.#runtime = runtime
-    this.#log = log
+    this.#around = around
     this.#redactor = redactor
     this.#words = words
   }
@@ -63,7 +58,7 @@ export class StderrLog {
   }
 
   #keep(part: Buffer): void {
-    const room = this.#limits.lineBytesMax - this.#lineBytes
+    const room = this.#around.limits.stderr.lineBytesMax - this.#lineBytes
     if (part.length > room) this.#isCut = true
     if (room <= 0 || part.length === 0) return
     const kept = part.subarray(0, room)
@@ -94,13 +89,13 @@ export class StderrLog {
   }
 
   #say(message: string): void {
-    this.#log({ level: 'info', service: this.#service, message, details: { stream: 'stderr' } })
+    this.#around.log({ level: 'info', service: this.#service, message, details: { stream: 'stderr' } })
   }
 
   #mayLog(): boolean {
-    const now = this.#runtime.now()
+    const now = this.#around.runtime.now()
     if (now - this.#windowStart >= 1000) this.#startWindow(now)
-    if (this.#inWindow >= this.#limits.linesPerSecondMax) {
+    if (this.#inWindow >= this.#around.limits.stderr.linesPerSecondMax) {
       this.#dropped++
       return false
     }
@@ -118,7 +113,7 @@ export class StderrLog {
     if (this.#dropped === 0) return
     const message = `${this.#dropped} lines of stderr were dropped`
     this.#dropped = 0
-    this.#log({ level: 'warn', service: this.#service, message })
+    this.#around.log({ level: 'warn', service: this.#service, message })
   }
 }
 

@@ -325,17 +325,7 @@ export class ServerLane implements Lane, ServerView {
 
   /** A server without sessions sends notifications only on the stream of `subscriptions/listen`. */
   #listen(connection: ServerConnection, { capabilities }: ServerFacts): void {
-    const missed = (isFirst: boolean): void => {
-      // On stdio the first reads of lists are sent behind this request, so they miss no change; over HTTP they may overtake it.
-      if (!isFirst || this.#context.questionsNameTheirCall || !this.lists.busy) this.lists.missed(connection)
-    }
-    connection.listening = new ServerSubscription(
-      this.#context,
-      connection,
-      capabilities,
-      this.clients,
-      missed,
-    )
+    connection.listening = new ServerSubscription(this.#context, connection, capabilities, this)
     // It may have ended while it said what it is.
     if (connection.isOpen) connection.listening.renew()
     else connection.listening.close()

@@ -18,7 +18,8 @@ import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
 import { filterJson, topicsIn } from '../../mcp/subscription-edits.js'
 import type { ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
-import { type LaneClients, topicOf } from './lane-clients.js'
+import type { ServerLane } from './lane.js'
+import { topicOf } from './lane-clients.js'
 import type { Timer } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
 import { callTimeout } from '../../calls/call-deadline.js'
@@ -48,8 +49,7 @@ export class ServerSubscription {
   readonly #context: ServerContext
   readonly #connection: ServerConnection
   readonly #capabilities: ServerCapabilities
-  readonly #clients: LaneClients
-  readonly #onListening: (isFirst: boolean) => void
+  readonly #lane: Pick<ServerLane, 'clients' | 'lists'>
   readonly #requests = new Set<Listening>()
   #current: Listening | undefined
   /** Waits to be acknowledged. */
@@ -60,28 +60,22 @@ export class ServerSubscription {
   #retry: Timer | undefined
   #failures = 0
 
-  /**
-   * From `onListening` on the server tells what changes; what has changed before it may not have told. `isFirst` says
-   * that this is the first request of the connection.
-   */
   constructor(
     context: ServerContext,
     connection: ServerConnection,
     capabilities: ServerCapabilities,
-    clients: LaneClients,
-    onListening: (isFirst: boolean) => void,
+    lane: Pick<ServerLane, 'clients' | 'lists'>,
   ) {
     this.#context = context
     this.#connection = connection
     this.#capabilities = capabilities
-    this.#clients = clients
-    this.#onListening = onListening
+    this.#lane = lane
   }
 
   renew(): void {
     // The next request is looked at again when it is acknowledged.
     if (this.#isClosed || this.#retry !== undefined || this.#next !== undefined) return
-    const topics = this.#clients.topics.filter(({ kind }) => this.#tellsOf(kind))
+    const topics = this.#lane.clients.topics.filter(({ kind }) => this.#tellsOf(kind))
     const filter = filterJson({ lists: this.#capabilities.changes, topics })
     if (filter === this.#current?.filter) return this.#settle(this.#current)
     if (filter === '{}') this.#giveUp()
@@ -134,11 +128,20 @@ export class ServerSubscription {
     this.#current = next
     this.#next = undefined
     if (before !== undefined) this.#replace(before)
-    else this.#onListening(this.#isFirst)
+    else this.#missed()
     this.#isFirst = false
     this.#failures = 0
     this.#settle(next)
     this.renew()
+  }
+
+  /**
+   * The server tells what changes from now on; what has changed before it may not have told. On stdio the first reads of lists
+   * are sent behind the first request, so they miss no change; over HTTP they may overtake it.
+   */
+  #missed(): void {
+    const { lists } = this.#lane
+    if (!this.#isFirst || this.#context.questionsNameTheirCall || !lists.busy) lists.missed(this.#connection)
   }
 
   #replace(before: Listening): void {
@@ -226,7 +229,7 @@ export class ServerSubscription {
   #settle({ topics, honoured }: Pick<Listening, 'topics' | 'honoured'>): void {
     this.#answer((topic) => {
       if (topics.has(keyOf(topic))) return honoured?.has(keyOf(topic)) === true
-      return this.#clients.followed(topic.kind).has(topic.name) ? undefined : false
+      return this.#lane.clients.followed(topic.kind).has(topic.name) ? undefined : false
     })
   }
 
