@@ -23,9 +23,6 @@ export type EventListeners<Events> = { readonly [Name in keyof Events]?: EventLi
 export class Emitter<Events> implements EventSource<Events> {
   readonly #emitter = new EventEmitter<string>()
   readonly #log: LogSink
-  readonly #heard = new Set<keyof Events & string>()
-  /** The names with listeners: an event without a listener need not be made. */
-  readonly heard: ReadonlySet<keyof Events & string> = this.#heard
 
   constructor(log: LogSink) {
     this.#log = log
@@ -34,11 +31,12 @@ export class Emitter<Events> implements EventSource<Events> {
   on<Name extends keyof Events & string>(name: Name, listener: EventListener<Events[Name]>): () => void {
     const guarded = (event: Events[Name]): void => this.#guard(name, () => listener(event))
     this.#emitter.on(name, guarded)
-    this.#heard.add(name)
-    return () => {
-      this.#emitter.off(name, guarded)
-      if (this.#emitter.listenerCount(name) === 0) this.#heard.delete(name)
-    }
+    return () => void this.#emitter.off(name, guarded)
+  }
+
+  /** Whether an event has a listener: without one it need not be made. */
+  has(name: keyof Events & string): boolean {
+    return this.#emitter.listenerCount(name) > 0
   }
 
   /** All of them, until the end. */

@@ -51,8 +51,8 @@ export class ClientReports {
   }
 
   settled(call: Call, outcome: Outcome): void {
-    const { heard } = this.#context.events
-    if (!heard.has('call') && !(heard.has('failure') && isFailure(endOf(outcome)))) return
+    const { events } = this.#context
+    if (!events.has('call') && !(events.has('failure') && isFailure(endOf(outcome)))) return
     const { arrivedAt, sentAt } = call.deadline
     const now = this.#context.runtime.now()
     this.#emit(call, outcome, now - arrivedAt, sentAt === undefined ? undefined : now - sentAt)
@@ -60,7 +60,7 @@ export class ClientReports {
 
   /** A request of this client was refused before it became a call; returns that error. */
   refused(frame: RequestFrame, error: ErrorBody, context: CallContext): ErrorBody {
-    if (this.#context.events.heard.has('call') || this.#context.events.heard.has('failure'))
+    if (this.#context.events.has('call') || this.#context.events.has('failure'))
       this.#emit({ frame, context }, { kind: 'failed', error }, 0, undefined)
     return error
   }
