@@ -46,8 +46,10 @@ export class SseParser {
   /** The event was over the limit, and was reported. */
   #isSkipped = false
   #pendingId: string | undefined
-  #lastEventId: string | undefined
-  #retryMs: number | undefined
+  /** The id after which the stream can be resumed; undefined while it has named none. */
+  lastEventId: string | undefined
+  /** How long to wait before the stream is opened again, without any limit; undefined when it has not said. */
+  retryMs: number | undefined
 
   constructor(sink: SseSink, limits: SseLimits) {
     this.#sink = sink
@@ -58,16 +60,6 @@ export class SseParser {
       oversize: (id: RequestId | undefined, bytes: number, isCall: boolean) => this.#skip(id, bytes, isCall),
     }
     this.#splitter = new LineSplitter(lines, 'data: '.length + limits.dataBytesMax, objectData)
-  }
-
-  /** The id after which the stream can be resumed; undefined while it has named none. */
-  get lastEventId(): string | undefined {
-    return this.#lastEventId
-  }
-
-  /** How long to wait before the stream is opened again, without any limit; undefined when it has not said. */
-  get retryMs(): number | undefined {
-    return this.#retryMs
   }
 
   /** Takes a chunk, and returns how many lines end in it. */
@@ -91,7 +83,7 @@ export class SseParser {
   #set(name: SseField['name'], value: string): void {
     if (name === 'event') this.#type = value
     else if (name === 'id' && !control.test(value)) this.#pendingId = value
-    else if (name === 'retry' && /^\d+$/.test(value)) this.#retryMs = Number(value)
+    else if (name === 'retry' && /^\d+$/.test(value)) this.retryMs = Number(value)
   }
 
   #add(line: Line | LongLine): void {
@@ -117,7 +109,7 @@ export class SseParser {
     const type = this.#type === '' ? 'message' : this.#type
     this.#isFirstLine = false
     this.#linesEnded++
-    this.#lastEventId = this.#pendingId ?? this.#lastEventId
+    this.lastEventId = this.#pendingId ?? this.lastEventId
     this.#type = ''
     this.#data = []
     this.#bytes = 0

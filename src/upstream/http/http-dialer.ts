@@ -33,6 +33,8 @@ import type { HttpServerConfig, HttpTls } from '../contracts/server-config.js'
 
 const DISCOVER = 'server/discover'
 
+type Tell = (level: LogLevel, message: string) => void
+
 /** Makes connections that share sockets and credentials, and nothing else. */
 export interface HttpDialer {
   connect(): Connection
@@ -49,7 +51,7 @@ export async function httpDialer(
 ): Promise<HttpDialer> {
   const { runtime, log, verbose } = around
   const url = new URL(config.url)
-  const tell = (level: LogLevel, message: string): void => log({ level, service: config.name, message })
+  const tell: Tell = (level, message) => log({ level, service: config.name, message })
   const proxy = proxyFor(url, { own: config.proxy, env: runtime.env })
   for (const secret of proxy === undefined ? [] : loginSecrets(proxy)) redactor.add(secret)
   if (typeof config.proxy === 'string' && isNearby(url.hostname))
@@ -100,10 +102,7 @@ export async function httpDialer(
 }
 
 /** The meaning of a refusal; the server's words are logged, once for the same words. */
-function refusalsOf(
-  config: HttpServerConfig,
-  tell: (level: LogLevel, message: string) => void,
-): HttpTarget['refusal'] {
+function refusalsOf(config: HttpServerConfig, tell: Tell): HttpTarget['refusal'] {
   let last: string | undefined
   return (status, words) => {
     const said = `it refused the request (HTTP ${status})${words === '' ? '' : `: ${words}`}`
@@ -131,7 +130,7 @@ function limitsFor(
 function loginFor(
   config: HttpServerConfig,
   { runtime, person, loginPages }: Pick<ProxyContext, 'runtime' | 'person' | 'loginPages'>,
-  tell: (level: LogLevel, message: string) => void,
+  tell: Tell,
 ): { readonly credentials: LoginCredentials; readonly logins: ServerLogins } | undefined {
   const { name, url, login, tools } = config
   if (login === undefined || login.unattended !== undefined) return undefined
@@ -171,7 +170,7 @@ function loginFor(
 async function unattendedCredentials(
   { name, url, login: settings }: HttpServerConfig,
   runtime: Runtime,
-  tell: (level: LogLevel, message: string) => void,
+  tell: Tell,
 ): Promise<HttpCredentials | undefined> {
   if (settings?.unattended === undefined) return undefined
   const { GrantCredentials } = await import('../../login/grant-credentials.js')
@@ -182,7 +181,7 @@ async function unattendedCredentials(
 function googleCredentialsFor(
   config: HttpServerConfig,
   runtime: Runtime,
-  tell: (level: LogLevel, message: string) => void,
+  tell: Tell,
 ): HttpCredentials | undefined {
   const auth = googleAuthOf(config)
   if (auth === undefined) return undefined

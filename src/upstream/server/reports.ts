@@ -37,7 +37,7 @@ export function reportLists(
   news.lists({ server, client, changed, counts, bytes })
 }
 
-function ofEach<T>(valueOf: (kind: ListKind) => T): Readonly<Record<ListKind, T>> {
+export function ofEach<T>(valueOf: (kind: ListKind) => T): Readonly<Record<ListKind, T>> {
   return {
     tools: valueOf('tools'),
     prompts: valueOf('prompts'),

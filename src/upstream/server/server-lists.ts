@@ -5,7 +5,6 @@
 // nothing. Clients get all of it as `mcps.lock` lets them see it; accepted items stay the same objects, with the bytes of the
 // server.
 
-import { strict as assert } from 'node:assert'
 import type { OpenedServer, ServerFacts } from '../../mcp/eras/server-opener.js'
 import { upstreamFailed } from '../../mcp/error-codes.js'
 import { isSameItem, type ListItem, listKinds, listShapes } from '../../mcp/list-items.js'
@@ -21,7 +20,7 @@ import type { ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
 import { beforeOf, type Described } from './server-memory.js'
 import { type ReadList, readList } from './read-list.js'
-import { reportLists } from './reports.js'
+import { ofEach, reportLists } from './reports.js'
 import type { LaneScope } from './sharing.js'
 
 const NOTHING: readonly ListItem[] = []
@@ -55,7 +54,7 @@ export class ServerLists {
   readonly #onChange: (kinds: readonly ListKind[]) => void
   /** The latest description that a process gave, and how its revision was found out; undefined before the first handshake. */
   server: OpenedServer | undefined
-  readonly #states: ReadonlyMap<ListKind, ListState>
+  readonly #states: Readonly<Record<ListKind, ListState>> = ofEach(() => new ListState())
   readonly #known = new Set<ListKind>()
   /** The lists that were read, and those that the server does not have. */
   readonly known: ReadonlySet<ListKind> = this.#known
@@ -88,7 +87,6 @@ export class ServerLists {
     this.#context = context
     this.#scope = scope
     this.#onChange = onChange
-    this.#states = new Map(listKinds.map((kind) => [kind, new ListState()]))
     // The lists of a client's own process may differ from those of the common lane, which other clients see.
     this.#keeps = !scope.startsOnCall || context.isolation === 'session'
     const { kept, described } = context.memory
@@ -99,12 +97,12 @@ export class ServerLists {
 
   /** Before the lock, and without a tool of the proxy's own. */
   items(kind: ListKind): readonly ListItem[] {
-    return this.#state(kind).items
+    return this.#states[kind].items
   }
 
   /** How many items of all lists are left out, because clients would refuse them. */
   get leftOut(): number {
-    return [...this.#states.values()].reduce((sum, state) => sum + state.leftOut, 0)
+    return Object.values(this.#states).reduce((sum, state) => sum + state.leftOut, 0)
   }
 
   get hasNames(): boolean {
@@ -112,16 +110,16 @@ export class ServerLists {
   }
 
   listedAt(kind: ListKind): number | undefined {
-    return this.#state(kind).listedAt
+    return this.#states[kind].listedAt
   }
 
   reading(kind: ListKind): Promise<void> | undefined {
-    return this.#state(kind).reading
+    return this.#states[kind].reading
   }
 
   get busy(): boolean {
     const failed = [...this.#failures.keys()]
-    return this.#rounds > 0 || failed.some((kind) => this.#state(kind).timer !== undefined)
+    return this.#rounds > 0 || failed.some((kind) => this.#states[kind].timer !== undefined)
   }
 
   /** Why the last read of some list failed, or the login that calls need; undefined when nothing is wrong. */
@@ -252,7 +250,7 @@ export class ServerLists {
     if (this.#kept === undefined || described === undefined) return
     this.#kept.shown = described
     for (const [kind, items] of described.lists) {
-      const state = this.#state(kind)
+      const state = this.#states[kind]
       const isSame = state.items.length === items.length
       if (!isSame || !state.items.every((item, at) => isSameItem(item, items[at]))) state.items = items
     }
@@ -269,10 +267,10 @@ export class ServerLists {
     if (this.isShowingKept && this.#context.memory.isConfirmed) return
     this.endKept()
     const forgotten = listKinds.filter((kind) => {
-      const { items, listedAt } = this.#state(kind)
+      const { items, listedAt } = this.#states[kind]
       return items.length > 0 && listedAt === undefined
     })
-    for (const kind of forgotten) this.#state(kind).items = NOTHING
+    for (const kind of forgotten) this.#states[kind].items = NOTHING
     this.#announce(forgotten)
   }
 
@@ -290,7 +288,7 @@ export class ServerLists {
     this.#endLogin()
     this.#connection = connection
     for (const kind of listKinds) {
-      const state = this.#state(kind)
+      const state = this.#states[kind]
       state.useless = 0
       if (state.listedAt !== undefined || !offers(connection, kind)) this.#known.add(kind)
       else this.#known.delete(kind)
@@ -303,7 +301,7 @@ export class ServerLists {
     const now = this.#context.runtime.now()
     const old = kinds.filter((kind) => {
       const isReported = this.#connection?.facts?.capabilities.changes.includes(kind) === true
-      return !isReported && !this.#failures.has(kind) && Math.round(this.#state(kind).expiresAt - now) <= 0
+      return !isReported && !this.#failures.has(kind) && Math.round(this.#states[kind].expiresAt - now) <= 0
     })
     if (this.#connection !== undefined && old.length > 0) void this.#refresh(this.#connection, old)
   }
@@ -312,14 +310,14 @@ export class ServerLists {
   async readMissing(): Promise<void> {
     if (this.#connection === undefined || this.hasNames) return
     const failed = [...this.#failures.keys()]
-    for (const kind of failed) this.#renewed(this.#state(kind))
+    for (const kind of failed) this.#renewed(this.#states[kind])
     await this.#refresh(this.#connection, failed)
   }
 
   /** A process says that these have changed. */
   changed(connection: ServerConnection, kinds: readonly ListKind[]): void {
     const due = kinds.filter((kind) => {
-      const state = this.#state(kind)
+      const state = this.#states[kind]
       state.isReported = true
       const waitMs = state.pauseEndsAt - this.#context.runtime.now()
       if (waitMs > 0) this.#readLater(kind, waitMs)
@@ -350,7 +348,7 @@ export class ServerLists {
   close(connection: ServerConnection | undefined = this.#connection): void {
     if (connection !== this.#connection) return
     this.#connection = undefined
-    for (const state of this.#states.values()) this.#renewed(state)
+    for (const kind of listKinds) this.#renewed(this.#states[kind])
     this.#endLogin()
   }
 
@@ -363,7 +361,7 @@ export class ServerLists {
     if (this.#connection === undefined) return
     const { retriesMax } = this.#context.limits.lists
     for (const [kind, failure] of this.#failures) {
-      const state = this.#state(kind)
+      const state = this.#states[kind]
       if (failure.reason === 'login-required') this.loginNeeded(connection, failure)
       else if (state.useless <= retriesMax) this.#readLater(kind, this.#delayMs(state))
     }
@@ -371,7 +369,7 @@ export class ServerLists {
 
   /** A server that cannot list now may be able to in a moment. */
   #readLater(kind: ListKind, delayMs: number): void {
-    const state = this.#state(kind)
+    const state = this.#states[kind]
     state.timer ??= this.#context.runtime.setTimer(delayMs, () => {
       state.timer = undefined
       // The process may have been replaced meanwhile.
@@ -398,7 +396,7 @@ export class ServerLists {
    * further reads are a reading of their own.
    */
   #readOnce(connection: ServerConnection, kind: ListKind): Promise<void> {
-    const state = this.#state(kind)
+    const state = this.#states[kind]
     if (state.reading !== undefined) {
       state.stale = connection
       return state.reading
@@ -416,7 +414,7 @@ export class ServerLists {
   }
 
   async #readNow(connection: ServerConnection, kind: ListKind): Promise<void> {
-    const state = this.#state(kind)
+    const state = this.#states[kind]
     state.stale = undefined
     const { items: before } = state
     const wasWell = !this.#failures.has(kind)
@@ -477,12 +475,6 @@ export class ServerLists {
   #endLogin(): void {
     this.#login?.watch.cancel()
     this.#login = undefined
-  }
-
-  #state(kind: ListKind): ListState {
-    const state = this.#states.get(kind)
-    assert(state !== undefined)
-    return state
   }
 }
 
