@@ -108,33 +108,33 @@ const linesMax = table(`
   version                | 2
   text                   | 614
   runtime                | 879
-  mcp                    | 3316
-  calls                  | 721
+  mcp                    | 3315
+  calls                  | 719
   mcp/eras               | 1056
-  transports             | 871
+  transports             | 863
   transports/http1       | 1517
-  transports/http-client | 1780
-  transports/http-server | 3715
-  upstream/contracts     | 749
-  upstream/process       | 1204
+  transports/http-client | 1769
+  transports/http-server | 3640
+  upstream/contracts     | 745
+  upstream/process       | 1191
   upstream/auth          | 331
   login                  | 2481
-  upstream/server        | 4650
-  upstream/http          | 227
-  kept                   | 446
-  store                  | 1472
-  upstream/kinds         | 608
+  upstream/server        | 4596
+  upstream/http          | 226
+  kept                   | 439
+  store                  | 1459
+  upstream/kinds         | 606
   limits                 | 171
   real-runtime           | 47
   config                 | 4308
   lock                   | 648
   log                    | 483
   record                 | 254
-  events                 | 239
+  events                 | 237
   audit                  | 180
-  proxy/routing          | 1860
+  proxy/routing          | 1841
   proxy/input            | 804
-  proxy/clients          | 1676
+  proxy/clients          | 1667
   secrets                | 341
   policy                 | 418
   proxy                  | 905

@@ -22,14 +22,9 @@ export interface TaskState {
   readonly isDurable: boolean
 }
 
-/** One task of a server's list, copied out of the list. */
-export interface TaskItem {
-  readonly id: string
-  readonly line: Line
-}
-
 interface TaskPage {
-  readonly items: readonly TaskItem[]
+  /** Each copied out of the list. */
+  readonly items: readonly { readonly id: string; readonly line: Line }[]
   /** Raw JSON of the next page's cursor. */
   readonly cursor: string | undefined
 }
@@ -75,7 +70,7 @@ export function readTaskPage({ line, members }: ResultFrame): TaskPage | undefin
   return { items, cursor: cursorAt(line, members.span('nextCursor')) }
 }
 
-function readTask(line: Line, { start, end }: Span): TaskItem | undefined {
+function readTask(line: Line, { start, end }: Span): TaskPage['items'][number] | undefined {
   const own = toLine(line.subarray(start, end))
   const id = membersOf(own)?.string('taskId')
   return id === undefined ? undefined : { id, line: own }
