@@ -114,7 +114,7 @@ const linesMax = table(`
   transports             | 863
   transports/http1       | 1517
   transports/http-client | 1769
-  transports/http-server | 3640
+  transports/http-server | 3710
   upstream/contracts     | 745
   upstream/process       | 1191
   upstream/auth          | 331
@@ -122,7 +122,7 @@ const linesMax = table(`
   upstream/server        | 4596
   upstream/http          | 226
   kept                   | 439
-  store                  | 1459
+  store                  | 1483
   upstream/kinds         | 606
   limits                 | 171
   real-runtime           | 47
