@@ -69,6 +69,8 @@ interface CommandTable<O extends Options> {
   readonly examples: readonly string[]
   readonly options: O
   readonly conflicts?: readonly Conflict<O>[]
+  /** What the first word must be: in words, or one of these. Absent: it may be left out. */
+  readonly first?: string | readonly string[]
   /** How many words it takes at most. Absent: none. */
   readonly wordsMax?: number
   readonly takesRest?: true
@@ -140,8 +142,11 @@ export function oneOf<const T extends string>(
   words: readonly T[],
   more: More = {},
 ): Option<T | undefined> {
-  const must = words.join(', ').replace(/, ([^,]*)$/, ' or $1')
-  return formed(value, about, (given) => words.find((word) => word === given), must, more)
+  return formed(value, about, (given) => words.find((word) => word === given), eitherOf(words), more)
+}
+
+function eitherOf(words: readonly string[]): string {
+  return words.join(', ').replace(/, ([^,]*)$/, ' or $1')
 }
 
 export function spelled(name: string): string {
@@ -178,6 +183,10 @@ function readCommandLine<O extends Options>(table: CommandTable<O>, argv: readon
   const words = [parsed['_']].flat().map(String)
   const stray = words[table.wordsMax ?? 0]
   if (stray !== undefined) throw wrongWord('unexpected argument', stray)
+  const { first = [] } = table
+  const isFirst = first.length === 0 || (typeof first === 'string' ? words : first).includes(words[0] ?? '')
+  if (!isFirst)
+    throw new UsageError(`${table.name} needs ${typeof first === 'string' ? first : eitherOf(first)}`)
   if (rest !== undefined && table.takesRest !== true)
     throw new UsageError(`${table.name} takes nothing behind --`)
   const found = new Map(
@@ -237,6 +246,13 @@ function textsOf(
   if (given.includes('') && kind !== 'optional-value')
     throw new UsageError(`${spelled(name)} needs a value`, `${spelled(name)} ${value}`)
   return given
+}
+
+/** `list` takes no name, and every other action needs one. @throws UsageError */
+export function assertName(command: string, action: string, name: string | undefined): void {
+  if (action === 'list' && name !== undefined) throw new UsageError(`${command} list takes no name`)
+  if (action !== 'list' && name === undefined)
+    throw new UsageError(`${command} ${action} needs the name of a ${command}`)
 }
 
 /** `what` is wrong with a word that is no option. */

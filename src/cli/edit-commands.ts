@@ -21,8 +21,6 @@ const addOptions = {
   secrets: flag('Keep what looks like a secret in the store of secrets'),
 }
 
-const addExample = 'for example: mcps-proxy add files -- npx -y @modelcontextprotocol/server-filesystem /tmp'
-
 const add = command({
   name: 'add',
   takes: 'NAME -- COMMAND... | URL',
@@ -36,6 +34,7 @@ name is replaced only with --force.`,
     "mcps-proxy add linear https://mcp.linear.app/mcp --header 'Authorization: Bearer ${LINEAR_TOKEN}'",
   ],
   options: addOptions,
+  first: 'the name of a server',
   wordsMax: Infinity,
   takesRest: true,
   check: (given) => void entryOf(given),
@@ -66,10 +65,8 @@ function editCommand(
     details: 'The file keeps its comments and its order, and a running proxy reads it again.',
     examples: [`mcps-proxy ${kind} files`],
     options: editOptions,
+    first: 'the name of a server',
     wordsMax: 1,
-    check: ({ words: [name] }) => {
-      if (name === undefined) throw new UsageError(`${kind} needs the name of a server`)
-    },
     run: ({ words: [name = ''], config: named, schema: group = 'default' }) =>
       editing(named, async (path) => {
         await change(path, group, { kind, name })
@@ -88,24 +85,20 @@ export const editCommands = {
 
 /** The server as the configuration file has it. @throws UsageError */
 function entryOf({
-  words: [name, url, ...strays],
+  words: [, url, ...strays],
   rest: [command, ...args] = [],
   header: headers,
   env: variables,
 }: Given<typeof addOptions>): Readonly<Record<string, unknown>> {
-  if (name === undefined) throw new UsageError('add needs the name of a server', addExample)
   const hasHeaders = Object.keys(headers).length > 0
   if (url !== undefined && command === undefined) {
     if (!/^https?:\/\//.test(url) || strays.length > 0)
-      throw new UsageError(
-        'add needs http:// or https:// before an address, and -- before a command',
-        addExample,
-      )
+      throw new UsageError('add needs http:// or https:// before an address, and -- before a command')
     if (variables.length > 0) throw new UsageError('--env works only with a command')
     return { url, ...(hasHeaders && { headers }) }
   }
   if (command === undefined || url !== undefined)
-    throw new UsageError('add needs a command behind --, or an address', addExample)
+    throw new UsageError('add needs a command behind --, or an address')
   if (hasHeaders) throw new UsageError('--header works only with an address')
   const wrong = variables.find((each) => !/^[^=]+=/.test(each))
   if (wrong !== undefined) throw new UsageError(`--env is "${wrong}"`, 'it must be NAME=VALUE')

@@ -1,6 +1,6 @@
 // The tables of the commands give the text of `--help`, of the program and of one command, and what a shell completes.
 
-import { type Command, type Option, UsageError, command, spelled } from './command-line.js'
+import { type Command, type Option, command, spelled } from './command-line.js'
 import { loadCommand, loadCommands } from './commands.js'
 import { say } from './console.js'
 import { version } from '../version.js'
@@ -78,10 +78,8 @@ export const completionCommand = command({
   details: 'Prints a script for the start file of the shell, which completes commands and options.',
   examples: ['source <(mcps-proxy completion bash)', 'mcps-proxy completion fish | source'],
   options: {},
+  first: ['bash', 'zsh', 'fish'],
   wordsMax: 1,
-  check: ({ words: [shell = ''] }) => {
-    if (!Object.hasOwn(scripts, shell)) throw new UsageError('completion needs bash, zsh or fish')
-  },
   run: async ({ words: [shell = ''] }) => {
     await say('stdout', scripts[shell]?.(await loadCommands()) ?? '')
     return 0

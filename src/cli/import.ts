@@ -68,10 +68,7 @@ without --yes nothing is changed, and the exit code is 2.`,
     if (word !== undefined && !clientNames.includes(word))
       throw new UsageError(`no client is called "${word}"`, namesHint(word, clientNames))
     if (undo && (word !== undefined || profiles || secrets || path !== undefined))
-      throw new UsageError(
-        '--undo undoes the last import as a whole',
-        'for example: mcps-proxy import --undo',
-      )
+      throw new UsageError('--undo undoes the last import as a whole')
   },
   run: runImport,
 })

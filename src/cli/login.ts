@@ -41,6 +41,8 @@ const loginOptions = {
 
 type LoginTask = Given<typeof loginOptions>
 
+const namesServer = 'the name or the address of a server'
+
 const login = command({
   name: 'login',
   takes: 'NAME | URL',
@@ -54,10 +56,11 @@ With "auth.perUser" of the server, --user names the token of the HTTP front whos
 ISSUER#SUBJECT of one who logs in there.`,
   examples: ['mcps-proxy login linear', 'mcps-proxy login https://mcp.example.com/mcp --no-browser'],
   options: loginOptions,
+  first: namesServer,
   wordsMax: 1,
   conflicts: [['device', 'no-browser', '--device needs no browser of this machine']],
   check: (given) => {
-    const server = serverIn('login', given.words)
+    const [server = ''] = given.words
     const isNamed = !/^https?:/i.test(server)
     const client = clientInfoOf(given)
     if (isNamed && client !== undefined)
@@ -66,10 +69,7 @@ ISSUER#SUBJECT of one who logs in there.`,
         `set auth.clientId of '${server}'`,
       )
     if (!isNamed && given.user !== undefined)
-      throw new UsageError(
-        '--user is for a server of the configuration',
-        'for example: mcps-proxy login linear --user ann',
-      )
+      throw new UsageError('--user is for a server of the configuration')
   },
   run: (task) =>
     withStore(task.user, async (store, runtime) => {
@@ -98,8 +98,8 @@ const logout = command({
     'The tokens are revoked where the authorization server can do that, and removed from this machine.',
   examples: ['mcps-proxy logout linear'],
   options: { schema, config, user, force: flag('Remove the login here though it was not revoked') },
+  first: namesServer,
   wordsMax: 1,
-  check: ({ words }) => void serverIn('logout', words),
   run: (task) =>
     withStore(task.user, async (store, runtime) =>
       leave(task.force, await targetOf(task, undefined), store, runtime),
@@ -107,15 +107,6 @@ const logout = command({
 })
 
 export const loginCommands = { login, logins, logout }
-
-/** @throws UsageError */
-function serverIn(what: 'login' | 'logout', [server]: readonly string[]): string {
-  if (server !== undefined) return server
-  throw new UsageError(
-    `${what} needs the name or the address of a server`,
-    `for example: mcps-proxy ${what} linear`,
-  )
-}
 
 async function withStore(
   whose: string | undefined,

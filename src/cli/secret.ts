@@ -11,7 +11,7 @@ import { realRuntime } from '../real-runtime.js'
 import { SecretStore } from '../secrets/store.js'
 import { unknownName } from '../text/nearest.js'
 import { Failure, note, print } from './console.js'
-import { UsageError, command } from './command-line.js'
+import { UsageError, assertName, command } from './command-line.js'
 
 const secretName = /^(?!-)[^{}\p{Cc}]{1,200}$/u
 
@@ -26,21 +26,18 @@ configuration refers to it as \${keyring:NAME}. The keyring of the system has th
 secret list prints names alone.`,
   examples: ['mcps-proxy secret set github', 'op read op://work/github/token | mcps-proxy secret set github'],
   options: {},
+  first: ['set', 'list', 'remove'],
   wordsMax: Infinity,
   takesRest: true,
   check: ({ words: [what = '', name, stray], rest }) => {
-    const example = 'for example: mcps-proxy secret set github'
-    if (!Object.hasOwn(actions, what)) throw new UsageError('secret needs set, list or remove', example)
-    if (what === 'list' && name !== undefined) throw new UsageError('secret list takes no name')
-    if (what === 'list') return
-    if (name === undefined) throw new UsageError(`secret ${what} needs the name of a secret`, example)
+    assertName('secret', what, name)
     // It may be the secret, so it is not repeated.
     if (stray !== undefined || rest !== undefined)
       throw new UsageError(
         `secret ${what} takes one name`,
-        `the value is typed, or comes from standard input; ${example}`,
+        'the value is typed, or comes from standard input',
       )
-    if (!secretName.test(name))
+    if (name !== undefined && !secretName.test(name))
       throw new UsageError(
         'the name cannot be used',
         'it has no braces, is one line, and does not begin with -',

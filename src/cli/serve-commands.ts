@@ -136,6 +136,7 @@ Google's IAM every request carries an ID token from Application Default Credenti
     ['audience', 'client-info', 'ID tokens need no login'],
     ...servingConflicts,
   ],
+  first: 'the address of a server',
   wordsMax: 1,
   check: (given) => void remoteOf(given),
   run: async (given, invocation) => {
@@ -152,17 +153,12 @@ Google's IAM every request carries an ID token from Application Default Credenti
 /** @throws UsageError */
 export function remoteOf(given: Given<typeof connectOptions>): RemoteServer {
   const {
-    words: [url],
+    words: [url = ''],
     auth: way,
     audience,
     'impersonate-service-account': impersonate,
     header: headers,
   } = given
-  if (url === undefined)
-    throw new UsageError(
-      'connect needs the address of a server',
-      'for example: mcps-proxy connect https://h/mcp',
-    )
   // Not repeated, since it may hold a password or a key.
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
     throw new UsageError('that is no http:// or https:// address', 'it must be like https://host/mcp')

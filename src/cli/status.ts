@@ -47,10 +47,7 @@ gateway, also one at another --port, gets only the header fields that are given.
   check: (given) => {
     const [url] = given.words
     if (url !== undefined && !(/^https?:\/\//.test(url) && URL.canParse(url)))
-      throw new UsageError(
-        'status takes the address of a gateway',
-        'for example: mcps-proxy status http://127.0.0.1:3095',
-      )
+      throw new UsageError('status takes the address of a gateway, like http://127.0.0.1:3095')
     if (url !== undefined && given.port !== undefined)
       throw cannotBoth('URL', '--port', 'the address has the port')
     if (url !== undefined && given.ui)

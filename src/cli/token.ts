@@ -14,7 +14,7 @@ import { errorText } from '../text/error-text.js'
 import { changeFile, editing } from './edit-file.js'
 import { loadWithSecrets } from './load.js'
 import { Failure, aligned, note, print } from './console.js'
-import { type Given, UsageError, command, formed, repeated } from './command-line.js'
+import { type Given, UsageError, assertName, command, formed, repeated } from './command-line.js'
 import { config } from './common-options.js'
 
 const TOKEN_BYTES = 32
@@ -23,8 +23,6 @@ const TOKEN_BYTES = 32
 const LABEL = 'token.revoke'
 
 const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 168 }
-
-const example = 'for example: mcps-proxy token create ci --expires 30d'
 
 const options = {
   config,
@@ -51,14 +49,12 @@ clients of a revoked token get 401, and their sessions end. With server.store th
 instances on the store, also where their configuration still has the token.`,
   examples: ['mcps-proxy token create ci --expires 30d', 'mcps-proxy token revoke ci'],
   options,
+  first: ['create', 'list', 'revoke'],
   wordsMax: 2,
   check: ({ words: [what = '', name], expires, profile }) => {
-    if (!Object.hasOwn(actions, what)) throw new UsageError('token needs create, list or revoke', example)
     if (what !== 'create' && (expires !== undefined || profile.length > 0))
-      throw new UsageError('--expires and --profile work only with create', example)
-    if (what === 'list' && name !== undefined) throw new UsageError('token list takes no name')
-    if (what !== 'list' && name === undefined)
-      throw new UsageError(`token ${what} needs the name of a token`, example)
+      throw new UsageError('--expires and --profile work only with create')
+    assertName('token', what, name)
   },
   run: (task) => {
     const [what = '', name = ''] = task.words

@@ -163,7 +163,7 @@ describe('login', () => {
     })
 
   const mistakes: readonly [string, RegExp][] = [
-    ['login', /login needs the name or the address of a server; for example: mcps-proxy login linear/],
+    ['login', /login needs the name or the address of a server$/],
     ['login a b', /unexpected argument "b"/],
     ['logins a', /unexpected argument "a"/],
     ['login https://h --user ann', /--user is for a server of the configuration/],

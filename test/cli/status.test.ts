@@ -199,7 +199,7 @@ default: 1 of 2 servers ready, 2 tools, 1 client
   })
 
   for (const [line, wanted] of [
-    ['status 127.0.0.1:3095', /takes the address of a gateway; for example/],
+    ['status 127.0.0.1:3095', /takes the address of a gateway, like http/],
     ['status http://a http://b', /unexpected argument/],
     ['status -- x', /takes nothing behind --/],
     ['status http://a --port 1', /URL and --port cannot be used together/],
