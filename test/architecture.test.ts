@@ -107,7 +107,7 @@ const linesMax = table(`
   folder                 | 5
   version                | 2
   text                   | 614
-  runtime                | 879
+  runtime                | 877
   mcp                    | 3315
   calls                  | 719
   mcp/eras               | 1056
@@ -116,7 +116,7 @@ const linesMax = table(`
   transports/http-client | 1769
   transports/http-server | 3710
   upstream/contracts     | 745
-  upstream/process       | 1191
+  upstream/process       | 1168
   upstream/auth          | 331
   login                  | 2481
   upstream/server        | 4596
@@ -146,7 +146,7 @@ const linesMax = table(`
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5474
+  cli                    | 5266
   cli/clients            | 1431
   servers                | 277
   sandbox                | 5835

@@ -14,7 +14,7 @@ import { createProxy } from '../proxy/proxy.js'
 import { hasPrefixOf, viewKey } from '../proxy/routing/views.js'
 import { matcherOf } from '../text/name-patterns.js'
 import { nearest } from '../text/nearest.js'
-import { type Given, UsageError, command } from './command-line.js'
+import { type Given, command } from './command-line.js'
 import { json, timeout, viewConflict, viewOptions } from './common-options.js'
 import { counted } from '../text/counted.js'
 import { loadView } from './load.js'
@@ -63,14 +63,8 @@ result has isError.`,
       'mcps-proxy call memory__search_nodes query=Berlin',
       `mcps-proxy call files__read_file '{"path":"/tmp/a.txt"}'`,
     ],
+    first: 'the name of a tool',
     wordsMax: Infinity,
-    check: ({ words }) => {
-      if (words.length === 0)
-        throw new UsageError(
-          'call needs the name of a tool',
-          'for example: mcps-proxy call memory__search_nodes query=Berlin',
-        )
-    },
     run: (task) => runAsk(task, callTool, false),
   }),
 }
@@ -90,34 +84,23 @@ async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<numbe
   // A name with the prefix of a server is one of that server: no other one has to start for it.
   const named = schema.servers.filter((server) => server.prefix && hasPrefixOf(server, name))
   const servers = named.length === 0 || profile !== undefined ? schema.servers : named
-  return withChildren(config, [schema.name], async ({ runtime, logger, shutdown }) => {
+  return withChildren(config, [schema.name], async ({ runtime, logger, interrupted }) => {
     const on = { server: sayLate }
     const own = { schema: schema.name, keep: true, ownStart: 'with-client' } as const
     const onDemand = servers.map((server) => ({ ...server, lazy: true }))
     const schemas = new Map([[schema.name, { ...schema, servers: onDemand }]])
     const awaited = { ...config, startupGraceMs: needsAll ? LIST_WAIT_MS : WAIT_MS, schemas }
     const proxy = await createProxy(awaited, { ...own, log: logger.sink, on, runtime })
-    let isCut = false
-    const cut = shutdown.ended.then((exitCode) => {
-      isCut = true
-      return shutdown.verdict(exitCode || INTERRUPTED)
-    })
-    const asked = async (): Promise<number> => {
+    try {
       const view = profile && viewKey('profile', profile)
       const client = new LocalClient(proxy, personAtTerminal(), view, showProgress)
-      const exitCode = await client
-        .open()
-        .then(() => ask(client, task))
-        // An interrupt ends the request, which is nothing to say.
-        .catch((error: unknown) => (isCut ? cut : refused(error, (text) => logger.clean(text))))
-      if (isCut) return exitCode
+      const asked = Promise.race([client.open().then(() => ask(client, task)), interrupted])
+      const exitCode = await asked.catch((error: unknown) => refused(error, (text) => logger.clean(text)))
+      if (exitCode === INTERRUPTED) return exitCode
       const disabled = needsAll || named.length > 0 ? disabledWords(servers) : undefined
       if (disabled !== undefined) await note(disabled)
       const seen = proxy.status().filter(({ name }) => servers.some((server) => server.name === name))
       return needsAll && (await nameFailed(seen)) ? 1 : exitCode
-    }
-    try {
-      return await Promise.race([asked(), cut])
     } finally {
       await proxy.close(0)
     }

@@ -9,7 +9,6 @@ import { warningLine, ConfigError } from '../config/problems.js'
 import { fileProblem } from '../log/rotating-file.js'
 import { realRuntime } from '../real-runtime.js'
 import { escapeText } from '../text/escape.js'
-import type { StdioServerConfig } from '../upstream/contracts/server-config.js'
 import { type Given, cannotBoth, command, flag } from './command-line.js'
 import {
   allowUnauthenticated,
@@ -21,7 +20,7 @@ import { counted } from '../text/counted.js'
 import { type CheckedConfig, tryAll } from './doctor.js'
 import { loadWithSecrets } from './load.js'
 import { INTERRUPTED } from './server-trials.js'
-import { downloadTrouble, startTrouble } from './start-troubles.js'
+import { startTrouble } from './start-troubles.js'
 import { print, say } from './console.js'
 
 const options = {
@@ -101,8 +100,7 @@ export async function checkConfig(task: CheckTask, env: Environment): Promise<Ch
     const checked = { config, schemas: await servedBy(task, schema, config) }
     const warnings = await warningsOf(checked, env, schema === undefined)
     // A start says more than its forecast.
-    const troubles = start ? [] : troublesOf(checked, (server) => startTrouble(server, env))
-    const problems = troubles.map(({ path, message }) => ({ path, problem: message, hint: '' }))
+    const problems = start ? [] : troublesOf(checked, env)
     if (problems.length > 0) throw new ConfigError('CONFIG_INVALID', config.source, problems, warnings)
     return { text: validText(config, warnings, start), exitCode: 0, checked }
   } catch (error) {
@@ -141,19 +139,17 @@ async function warningsOf(
     { path: 'audit', message: unwritten && `the audit file ${audit?.file}: ${unwritten}` },
   ]
   const named = found.flatMap(({ path, message }) => (message === undefined ? [] : [{ path, message }]))
-  return [...config.warnings, ...troublesOf(checked, downloadTrouble), ...named]
+  return [...config.warnings, ...named]
 }
 
-/** The troubles of the programs that a start would start. */
-function troublesOf(
-  { schemas }: CheckedConfig,
-  troubleOf: (server: StdioServerConfig) => string | undefined,
-): ConfigWarning[] {
+/** The programs that a start could not start. */
+function troublesOf({ schemas }: CheckedConfig, env: Environment): ConfigError['problems'] {
   return schemas.flatMap(({ name: schema, servers }) =>
     servers.flatMap((server) => {
       const isStarted = server.kind === 'stdio' && !server.disabled && server.unavailable === undefined
-      const message = isStarted ? troubleOf(server) : undefined
-      return message === undefined ? [] : [{ path: `server "${server.name}" of group "${schema}"`, message }]
+      const problem = isStarted ? startTrouble(server, env) : undefined
+      const path = `server "${server.name}" of group "${schema}"`
+      return problem === undefined ? [] : [{ path, problem, hint: '' }]
     }),
   )
 }

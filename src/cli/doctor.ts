@@ -6,7 +6,6 @@
 import type { Configuration, Environment, SchemaConfig } from '../config/configuration.js'
 import { hasUsers } from '../config/front.js'
 import { lockProblem } from '../lock/store.js'
-import { apartUri } from '../mcp/apart-uris.js'
 import { eachAtOnce } from '../runtime/deferred.js'
 import { counted } from '../text/counted.js'
 import { escapeText, inShell } from '../text/escape.js'
@@ -16,10 +15,9 @@ import { type ServerConfig, isRemote } from '../upstream/contracts/server-config
 import { evidenceInWords } from '../upstream/contracts/upstream.js'
 import { type Command, type Given, command } from './command-line.js'
 import { type View, viewConflict, viewOptions } from './common-options.js'
-import { Failure, note, print, say } from './console.js'
+import { Failure, print, say } from './console.js'
 import { loadView } from './load.js'
 import {
-  INTERRUPTED,
   TRIALS_AT_ONCE_MAX,
   type Candidate,
   candidatesOf,
@@ -29,7 +27,7 @@ import {
   type Trial,
   tryServer,
 } from './server-trials.js'
-import { downloadTrouble, hiddenArgument, startTrouble } from './start-troubles.js'
+import { hiddenArgument, startTrouble } from './start-troubles.js'
 import { UnmatchedPatterns } from './unmatched-patterns.js'
 
 function doctorCommand(
@@ -137,60 +135,31 @@ export async function tryAll(
   const names = schemas.map(({ name }) => name)
   const problems: string[] = []
   const { listeners: on } = new UnmatchedPatterns(config, ({ message }) => problems.push(message))
-  return withChildren(config, names, async ({ runtime, logger, shutdown }) => {
-    let isCut = false
+  return withChildren(config, names, async ({ runtime, logger, interrupted }) => {
     const all = eachAtOnce(candidates, atOnce, async (candidate) => {
       const { schema, server, label } = candidate
-      const trial = await tryServer(config, schema, atOnceRefused(server), {
+      // A person waits, so that the first refusal of a remote server counts.
+      const once = isRemote(server) ? { ...server, retries: 0 } : server
+      const trial = await tryServer(config, schema, once, {
         runtime,
         profile,
         on,
         onLate: (event, warning) =>
           void say('stderr', `  ${escapeText(logger.clean(lateWords(label, event, warning)))}\n`),
       })
-      // The end of the command ends the servers too, which says nothing of them.
-      if (isCut) return
       trials.set(candidate, trial)
       const lines = inLines(server, trial, runtime.env).map((line) => escapeText(logger.clean(line)))
       const text = lines.join(`\n${' '.repeat(width + 4)}`)
       await say('stdout', `  ${escapeText(label).padEnd(width)}  ${text}\n`)
     })
-    isCut = await Promise.race([all.then(() => false), shutdown.ended.then(() => true)])
-    if (isCut) {
-      const missing = candidates.length - trials.size
-      await note(`interrupted: ${missing} of ${counted(candidates.length, 'server')} not tried`)
-      return shutdown.verdict(INTERRUPTED)
-    }
+    const interruption = await Promise.race([all, interrupted])
+    if (typeof interruption === 'number') return interruption
     const failures = [...trials].filter(([, { failure }]) => failure !== undefined)
     const { length: failed } = failures.filter(([{ server }, trial]) => !isOfUsers(config, server, trial))
     await print(`  started: ${trials.size - failures.length} ready, ${failed} failed`)
-    if (inLines === inDetail)
-      await print(...[...problems, ...sharedAddresses(candidates, trials)].map((line) => `  ${line}`))
+    if (inLines === inDetail) await print(...problems.map((line) => `  ${line}`))
     return failed > 0 ? 1 : 0
   })
-}
-
-/** The addresses of apps and skills that two servers of a schema list, and what clients see of the later one. */
-function sharedAddresses(candidates: readonly Candidate[], trials: ReadonlyMap<Candidate, Trial>): string[] {
-  const firsts = new Map<string, string>()
-  return candidates.flatMap((candidate) =>
-    (trials.get(candidate)?.addresses ?? []).flatMap((uri) => {
-      const shown = apartUri(candidate.server.name, uri)
-      if (shown === undefined) return []
-      const key = JSON.stringify([candidate.schema.name, uri])
-      const first = firsts.get(key)
-      if (first === undefined) firsts.set(key, candidate.label)
-      if (first === undefined || first === candidate.label) return []
-      return [
-        `${first} and ${candidate.label} both list ${uri}; clients see that of ${candidate.label} as ${shown}`,
-      ]
-    }),
-  )
-}
-
-/** A person waits, so that the first refusal counts: there are no retries of requests to a remote server. */
-function atOnceRefused(server: ServerConfig): ServerConfig {
-  return isRemote(server) ? { ...server, retries: 0 } : server
 }
 
 /** That each user of the front logs in is no failure; without one of them nothing more can be tried. */
@@ -230,6 +199,6 @@ function remediesOf(server: ServerConfig, { failure }: Pick<Trial, 'failure'>, e
   const absent = inheritEnv === true ? [] : inheritEnv.filter((each) => env[each] === undefined)
   return [
     ...absent.map((each) => `"inheritEnv" names ${each}, which is not set where the proxy starts`),
-    startTrouble(server, env) ?? downloadTrouble(server) ?? hiddenArgument(server) ?? [],
+    startTrouble(server, env) ?? hiddenArgument(server) ?? [],
   ].flat()
 }

@@ -99,12 +99,11 @@ async function runLock(command: LockTask): Promise<number> {
   const schemas = names.map((name) => selectSchema(config, name))
   const candidates = meantBy(schemas, command.accept)
   const mode = command.check ? 'check' : command.accept.length > 0 ? 'accept' : 'write'
-  return withChildren(config, names, async ({ runtime, logger, shutdown }) => {
+  return withChildren(config, names, async ({ runtime, logger, interrupted }) => {
     const store = new LockStore(config.lock.path, runtime, () => {})
     if (store.problem !== undefined) throw new Failure(store.problem)
-    const all = listAll(config, candidates, runtime)
-    const listed = await Promise.race([all, shutdown.ended.then(() => undefined)])
-    if (listed === undefined) return 1
+    const listed = await Promise.race([listAll(config, candidates, runtime), interrupted])
+    if (typeof listed === 'number') return listed
     let found = listed.map((each) => judged(mode, store.schemas, each))
     try {
       if (mode !== 'check')

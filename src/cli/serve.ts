@@ -84,7 +84,7 @@ export function serveStdio(
   { profile, prepare, ready }: StdioChoice,
 ): Promise<number> {
   return withResources(plan, prepare, async (run) => {
-    const { uiPort, config, shutdown, children, options, inspection } = run
+    const { uiPort, config, shutdown, options, inspection } = run
     // One client has one process of each server.
     const processesMax = schema.servers.filter(({ kind, disabled }) => kind === 'stdio' && !disabled).length
     warnOfTightLimits(run, processesMax)
@@ -100,7 +100,7 @@ export function serveStdio(
     })
     const proxies = new Map([[schema.name, proxy]])
     run.telemetry?.watch(() => proxies)
-    const warmUp = options.keep === true ? new WarmUp(config, schema, children) : undefined
+    const warmUp = options.keep === true ? new WarmUp(config, schema) : undefined
     warmUp?.watch(proxy)
     const session = await serveUntil(run, proxy, async () => {
       await ready?.(proxy)

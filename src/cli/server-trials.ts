@@ -24,7 +24,8 @@ export interface Attended {
   readonly runtime: Runtime
   /** Writes nothing; it knows the secrets of the schemas. */
   readonly logger: Logger
-  readonly shutdown: Shutdown
+  /** Resolves with the exit code of a command that a signal or a fault of our own ends. */
+  readonly interrupted: Promise<number>
 }
 
 /** The exit code of a command that an interrupt ends in the middle of its work (128 + SIGINT). */
@@ -42,7 +43,8 @@ export async function withChildren(
   const shutdown = new Shutdown(logger.sink, children)
   const own = realRuntime(logger.sink)
   try {
-    return await run({ runtime: children.watch(own), logger, shutdown })
+    const interrupted = shutdown.ended.then((exitCode) => shutdown.verdict(exitCode || INTERRUPTED))
+    return await run({ runtime: children.watch(own), logger, interrupted })
   } finally {
     children.kill()
     await own.close()
@@ -100,7 +102,6 @@ export interface Trial {
   readonly toolBytes: number
   /** Those that a client sees; undefined where the list has more pages than the first. */
   readonly shown: number | undefined
-  readonly addresses: readonly string[]
   readonly ms: number
   /** The warnings of the log meanwhile, each text once. */
   readonly warnings: readonly string[]
@@ -149,7 +150,6 @@ export async function tryServer(
     else if ((level === 'warn' || isRefusal) && warnings.size < WARNINGS_MAX) warnings.add(message)
   }
   let list = NO_TOOLS
-  let addresses: readonly string[] = []
   const settled = new Deferred<void>()
   /** Also of a server that is tried again, which the status calls starting. */
   let lastFailure = 'it did not answer in time'
@@ -157,7 +157,6 @@ export async function tryServer(
     server: (news) => {
       if (news.state === 'failed') lastFailure = news.message
       if (news.state === 'late') onLate?.(news, [...warnings].at(-1))
-      if (news.state === 'ready') addresses = news.names.resources
       if (isSettled(news)) settled.resolve()
     },
   }
@@ -187,7 +186,7 @@ export async function tryServer(
     const needsLogin = status?.state === 'login-required'
     const said = { lastWords: lastWords.lines, warnings: [...warnings] }
     const { bytes: toolBytes, count: shown } = list
-    const facts = { revision, evidence, tools, toolBytes, shown, addresses, changes }
+    const facts = { revision, evidence, tools, toolBytes, shown, changes }
     return { failure, needsLogin, ms, ...facts, ...said }
   } finally {
     await proxy.close(0)

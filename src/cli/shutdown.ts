@@ -7,7 +7,6 @@
 import { closeSync, openSync } from 'node:fs'
 import { constants } from 'node:os'
 import process from 'node:process'
-import type { Readable } from 'node:stream'
 import type { Runtime } from '../index.js'
 import { Deferred } from '../runtime/deferred.js'
 import type { LogSink } from '../runtime/runtime.js'
@@ -123,18 +122,10 @@ function hasTerminal(): boolean {
 }
 
 type Child = ReturnType<Runtime['spawn']>
-type ChildExit = Awaited<Child['exited']>
-
-interface Alive {
-  readonly child: Child
-  /** The signal that a forced exit sends to it. */
-  readonly last: 'SIGTERM' | 'SIGKILL'
-  /** From now on no signal reaches the child, and the first one makes it look as if it had ended; no other is started until then. */
-  readonly release: () => void
-}
 
 export class Children {
-  readonly #alive = new Set<Alive>()
+  /** Each with the signal that a forced exit sends to it. */
+  readonly #alive = new Map<Child, 'SIGTERM' | 'SIGKILL'>()
   #areKilled = false
 
   /** The same runtime, whose children are remembered here. */
@@ -143,51 +134,19 @@ export class Children {
       ...runtime,
       spawn: (spec) => {
         const child = runtime.spawn(spec)
-        let isReleased = false
-        const released = new Deferred<ChildExit>()
-        const release = (): void => {
-          isReleased = true
-          child.release?.()
-        }
         // Killed in an install, npm leaves a lock that the next `npx` waits for, up to a minute. The guardian ends what resists.
-        const last = isInstaller(spec.command, spec.args) ? 'SIGTERM' : 'SIGKILL'
-        const alive: Alive = { child, last, release }
-        this.#alive.add(alive)
-        void child.exited.then(() => this.#alive.delete(alive))
-        return {
-          ...child,
-          // The end of a child that was left to itself, or killed at the end, is no failure: another would be started, or the
-          // failure be kept for the next start.
-          exited: Promise.race([
-            released.promise,
-            child.exited.then((exit) => (isReleased || this.#areKilled ? released.promise : exit)),
-          ]),
-          signal: (name) => {
-            if (!isReleased) return child.signal(name)
-            released.resolve({ code: undefined, signal: name, spawnError: undefined })
-            return true
-          },
-        }
+        this.#alive.set(child, isInstaller(spec.command, spec.args) ? 'SIGTERM' : 'SIGKILL')
+        void child.exited.then(() => this.#alive.delete(child))
+        // The end of a child that was killed at the end is no failure to keep for the next start.
+        const never = new Deferred<never>().promise
+        return { ...child, exited: child.exited.then((exit) => (this.#areKilled ? never : exit)) }
       },
     }
-  }
-
-  /** Leaves a child to itself, at the end of its stdin; gives the streams, which must be read. Undefined for an unknown child. */
-  release(pid: number): readonly Readable[] | undefined {
-    for (const alive of this.#alive) {
-      const { child } = alive
-      if (child.pid !== pid || child.release === undefined) continue
-      this.#alive.delete(alive)
-      child.stdin.end()
-      alive.release()
-      return [child.stdout, child.stderr]
-    }
-    return undefined
   }
 
   /** Ends every child, with its process group and the processes that have left it. */
   kill(): void {
     this.#areKilled = true
-    for (const { child, last } of this.#alive) child.signal(last)
+    for (const [child, last] of this.#alive) child.signal(last)
   }
 }

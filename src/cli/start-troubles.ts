@@ -4,8 +4,7 @@ import { existsSync, statSync } from 'node:fs'
 import { isAbsolute, join, resolve, sep } from 'node:path'
 import { isProgram, pathFolders } from '../runtime/path-folders.js'
 import { covers } from '../runtime/places.js'
-import type { ProcessSandbox, StdioServerConfig } from '../upstream/contracts/server-config.js'
-import { isInstaller } from '../upstream/process/installers.js'
+import type { StdioServerConfig } from '../upstream/contracts/server-config.js'
 import type { Environment } from '../config/configuration.js'
 
 /** The reason, and what to write; undefined where a start finds what it needs. */
@@ -43,16 +42,6 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-/** A package that its sandbox probably keeps from being downloaded. */
-export function downloadTrouble({ sandbox, command, args }: StdioServerConfig): string | undefined {
-  if (sandbox === undefined || mayReachRegistry(sandbox.network) || !isInstaller(command, args))
-    return undefined
-  const hasInstalled = ['.npm', '.cache'].some((name) => existsSync(join(sandbox.home, name)))
-  return hasInstalled
-    ? undefined
-    : `may not download its package; add the host of your registry (npm config get registry) to "network" of its "sandbox"`
-}
-
 /** A path of its sandbox that does not exist. */
 function sandboxTrouble({ sandbox }: StdioServerConfig): string | undefined {
   if (sandbox === undefined) return undefined
@@ -61,12 +50,6 @@ function sandboxTrouble({ sandbox }: StdioServerConfig): string | undefined {
   return missing === undefined
     ? undefined
     : `has ${missing.path} in "${missing.key}" of its "sandbox", which is not there; make it, or correct the path`
-}
-
-/** A list of hosts is judged by the words that names of registries and of their mirrors have. */
-function mayReachRegistry(network: ProcessSandbox['network']): boolean {
-  if (typeof network === 'string') return network === 'host'
-  return network.some((host) => /npm|pypi|python|registry|package|artifact|nexus|mirror/.test(host))
 }
 
 /** A file among the arguments of a server that its sandbox hides; undefined without one. */

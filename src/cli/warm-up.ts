@@ -1,12 +1,8 @@
 // The warm-up: the lists of servers are learned although the client has left before the servers were ready.
 //
 // A client that lists once and leaves ends the proxy while `npx` is still installing servers, and the next start would wait as long.
-// So the proxy leaves a detached process behind (`run-warm-up.ts`), which starts the servers of which nothing is kept, keeps their
-// lists, and ends. An install that is under way is not killed, because npm would later take the finished part for the whole
-// package: the detached process gets its streams, and waits until it ends by itself at the end of its stdin, or until 45 s have passed.
-//
-// Some clients kill the proxy before it can do that. So while such servers are starting, a detached process (the successor) waits
-// for the end of the proxy, and does the same without the installs, which are killed.
+// So while servers are starting of which nothing is kept, a detached process (`run-warm-up.ts`) waits for the end of the proxy, also of
+// one that is killed. Then it starts these servers, keeps their lists, and ends.
 
 import { isAbsolute } from 'node:path'
 import process from 'node:process'
@@ -18,15 +14,13 @@ import { KeptStore, keptFileName } from '../kept/store.js'
 import { limits } from '../limits.js'
 import { FileLock } from '../runtime/file-lock.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { spawnDetached, spawnSuccessor, SUCCESSOR, type Successor } from '../upstream/process/detached.js'
+import { spawnSuccessor, type Successor } from '../upstream/process/detached.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
-import { isInstaller } from '../upstream/process/installers.js'
-import type { Children } from './shutdown.js'
 
 /** The first word of the command line of the detached process. */
 const WARM_UP = 'warm-up'
 
-/** Most servers are ready within this time, and need no successor. */
+/** Most servers are ready within this time, and need no warm-up. */
 const SUCCESSOR_DELAY_MS = 1000
 
 /** The lists of servers that are ready are written within this time. */
@@ -36,17 +30,15 @@ const WRITTEN_MS = 15_000
 export class WarmUp {
   readonly #config: Configuration
   readonly #schema: SchemaConfig
-  readonly #children: Children
-  /** Servers that are starting, by name, with their process where there is one. */
-  readonly #starting = new Map<string, number | undefined>()
+  /** The names of servers that are starting. */
+  readonly #starting = new Set<string>()
   #successor: Successor | undefined
   /** Starts or dismisses the successor. */
   #timer: NodeJS.Timeout | undefined
 
-  constructor(config: Configuration, schema: SchemaConfig, children: Children) {
+  constructor(config: Configuration, schema: SchemaConfig) {
     this.#config = config
     this.#schema = schema
-    this.#children = children
   }
 
   /** Follows the starts of this proxy's servers. */
@@ -54,8 +46,8 @@ export class WarmUp {
     proxy.on('server', (event) => this.#server(event))
   }
 
-  #server({ server, state, pid }: ServerEvent): void {
-    if (state === 'starting') this.#starting.set(server, pid)
+  #server({ server, state }: ServerEvent): void {
+    if (state === 'starting') this.#starting.add(server)
     else if (state !== 'late') this.#starting.delete(server)
     clearTimeout(this.#timer)
     const isDone = this.#starting.size === 0
@@ -65,8 +57,16 @@ export class WarmUp {
   }
 
   #prepare(): void {
-    if (this.#unlisted([...this.#starting.keys()]).length > 0)
-      this.#successor = spawnSuccessor([...this.#arguments, SUCCESSOR])
+    const { source } = this.#config
+    if (this.#hasUnlisted())
+      this.#successor = spawnSuccessor([WARM_UP, isAbsolute(source) ? source : '', this.#schema.name])
+  }
+
+  /** Whether nothing is kept of a server that is starting. */
+  #hasUnlisted(): boolean {
+    const names = this.#starting
+    if (names.size === 0) return false
+    return unlistedServers(this.#config, this.#schema, process.env).some(({ name }) => names.has(name))
   }
 
   #dismiss(): void {
@@ -75,37 +75,13 @@ export class WarmUp {
     this.#successor = undefined
   }
 
-  /** Those of these servers of which nothing is kept. */
-  #unlisted(names: readonly string[]): ServerConfig[] {
-    if (names.length === 0) return []
-    const unlisted = unlistedServers(this.#config, this.#schema, process.env)
-    return unlisted.filter(({ name }) => names.includes(name))
-  }
-
-  get #arguments(): string[] {
-    const { source } = this.#config
-    return [WARM_UP, isAbsolute(source) ? source : '', this.#schema.name]
-  }
-
-  /** The client has left: the process is spawned before anything of the proxy is closed. */
+  /** The client has left: the process begins before anything of the proxy is closed. */
   begin(proxy: Pick<McpProxy, 'status'>): void {
-    const waiting = proxy.status().flatMap(({ name, state }) => (state === 'starting' ? [name] : []))
-    const left = this.#unlisted(waiting)
-    if (left.length > 0) this.#leave(left)
-    this.#dismiss()
-  }
-
-  #leave(left: readonly ServerConfig[]): void {
-    const installs = left.flatMap((server) => {
-      const pid = this.#starting.get(server.name)
-      const isInstall = server.kind === 'stdio' && isInstaller(server.command, server.args)
-      const streams = isInstall && pid !== undefined ? this.#children.release(pid) : undefined
-      return streams === undefined ? [] : [{ pid, name: server.name, streams }]
-    })
-    spawnDetached(
-      [...this.#arguments, ...installs.flatMap(({ pid, name }) => [String(pid), name])],
-      installs.flatMap(({ streams }) => streams),
-    )
+    clearTimeout(this.#timer)
+    for (const { name, state } of proxy.status()) if (state === 'starting') this.#starting.add(name)
+    if (!this.#hasUnlisted()) return this.#dismiss()
+    if (this.#successor === undefined) this.#prepare()
+    this.#successor?.begin()
   }
 }
 

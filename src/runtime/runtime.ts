@@ -61,8 +61,6 @@ export interface Child {
   signal(name: 'SIGTERM' | 'SIGKILL'): boolean
   /** SIGINT to the child alone; absent where there are no signals. */
   interrupt?(): void
-  /** The child outlives the proxy: the proxy does not end it from now on. Absent where there are no process groups. */
-  release?(): void
   /** Finds the processes that have left the group while their parents run, so that signals reach them later; never rejects. */
   survey?(): Promise<void>
 }

@@ -254,19 +254,13 @@ describe('a server that takes long to start', { concurrency: true }, () => {
 
 describe('an interrupt ends', () => {
   const silent = node("process.kill(process.ppid, 'SIGINT'); setInterval(() => {}, 1000)")
-  const left = 'mcps-proxy: interrupted: 1 of 1 server not tried\n'
-  for (const [words, err] of [
-    [['tools'], ''],
-    [['call', 's__x'], ''],
-    [['doctor'], left],
-    [['check', '--start'], left],
-  ] as const)
+  for (const words of [['tools'], ['call', 's__x'], ['doctor'], ['check', '--start'], ['lock']])
     test(words.join(' '), async (t) => {
       const args = [cli, ...words, '--config', configFile(t, { s: silent })]
       const child = spawn(process.execPath, args, { env: { ...process.env, HOME: scratch(t) } })
       const said = await Promise.all([whole(child.stdout), whole(child.stderr), once(child, 'close')])
       const checked = /^\S+:\n {2}valid: .*\n$/
-      assert.deepEqual([said[0].replace(checked, ''), ...said.slice(1)], ['', err, [130, null]])
+      assert.deepEqual([said[0].replace(checked, ''), ...said.slice(1)], ['', '', [130, null]])
     })
 })
 
@@ -348,23 +342,6 @@ describe('doctor', () => {
       assert.match(out, line)
     // A server could ask for a secret of the user in its output.
     assert.doesNotMatch(out, /IT_DOCTOR_KEY(?! is not set$)/m)
-  })
-
-  test('names an app that two servers list at one address, and the address that clients see', (t) => {
-    const apps = node(`import('${program('serve.mjs')}').then(({ serve }) => serve({
-      name: 'apps',
-      capabilities: { tools: {}, resources: {} },
-      requests: {
-        'tools/list': () => ({ tools: [{ name: 't', inputSchema: { type: 'object' } }] }),
-        'resources/list': () => ({ resources: [{ uri: 'ui://app/page', name: 'p' }, { uri: 'file:///f', name: 'f' }] }),
-      },
-    }))`)
-    const { code, out } = run(t, { one: apps, two: apps }, 'doctor')
-    assert.equal(code, 0, out)
-    const problem = 'one and two both list ui://app/page; clients see that of two as ui://two/app/page'
-    assert.equal(out.split('\n').at(-2), `  ${problem}`)
-    assert.equal(run(t, { one: apps, two: apps }, 'check', '--start').out.includes(problem), true)
-    assert.equal(run(t, { one: apps, two: memory }, 'doctor').out.includes('both list'), false)
   })
 
   test('list has one line for each', (t) => {

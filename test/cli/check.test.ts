@@ -82,21 +82,6 @@ describe('--check', () => {
       /working folder .*nowhere, which is not there/,
     ],
     [
-      'a package that a sandbox keeps from its registry',
-      { command: 'npx', args: ['-y', 'some-package'], sandbox: {} },
-      /warning: .* may not download its package; .* \(npm config get registry\) to "network"/,
-    ],
-    [
-      'a package whose registry is none of the hosts of a sandbox',
-      { command: 'npx', args: ['-y', 'some-package'], sandbox: { network: ['api.example.com'] } },
-      /warning: .* may not download its package; /,
-    ],
-    [
-      'a package whose registry is one of them',
-      { command: 'npx', args: ['-y', 'some-package'], sandbox: { network: ['registry.example.com'] } },
-      undefined,
-    ],
-    [
       'a folder of a sandbox that is not there',
       { command: 'sh', sandbox: { filesystem: { read: ['.'], write: ['nowhere'] } } },
       /^ {2}server "s" of group "default" has \S+nowhere in "write" of its "sandbox", which is not there/m,

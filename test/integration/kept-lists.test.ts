@@ -103,11 +103,6 @@ function jsonFilesIn(folder: string): string[] {
   return names.filter((name) => name.endsWith('.json')).map((name) => join(folder, name))
 }
 
-/** What a file holds, which another process may have made and not yet written. */
-function textOf(path: string): string {
-  return existsSync(path) ? readFileSync(path, 'utf8') : ''
-}
-
 async function toolsOf({ client }: Spawned): Promise<unknown> {
   const { value } = await client.request('tools/list')
   return at(value, 'result', 'tools')
@@ -199,38 +194,5 @@ describe('a client that leaves before its servers are ready', () => {
       machine.ready(true)
       await machine.untilDescribed(proxy)
       await wholeNext(machine)
-    })
-
-  if (process.platform !== 'win32')
-    test('does not end an install that is under way', async (t) => {
-      const folder = scratch(t)
-      const [go, first, installed] = [join(folder, 'go'), join(folder, 'first'), join(folder, 'installed')]
-      // As npx: it does not read stdin, is ended by SIGTERM, and says something on stderr.
-      const script = `#!${process.execPath}
-const { existsSync, writeFileSync } = require('node:fs')
-const { spawnSync } = require('node:child_process')
-writeFileSync(${JSON.stringify(first)}, process.pid + ' ', { flag: 'a' })
-const timer = setInterval(() => {
-  process.stderr.write('npm warn deprecated x@1.0.0\\n')
-  if (!existsSync(${JSON.stringify(go)})) return
-  clearInterval(timer)
-  writeFileSync(${JSON.stringify(installed)}, String(process.pid), { flag: 'a' })
-  spawnSync(process.execPath, process.argv.slice(2), { stdio: 'inherit' })
-}, 10)
-`
-      const npx = join(folder, 'npx')
-      writeFileSync(npx, script, { mode: 0o755 })
-      const { args, env } = itServer()
-      const machine = new Machine(t, { command: npx, args, env: { ...env } })
-      const proxy = machine.start()
-      await proxy.client.open()
-      await until(() => textOf(first) !== '')
-      proxy.client.notify('exit')
-      await proxy.exited
-      const pid = textOf(first).trim()
-      writeFileSync(go, '')
-      await until(() => textOf(installed) !== '')
-      assert.match(textOf(installed), new RegExp(`^${pid}`))
-      await machine.untilDescribed(proxy)
     })
 })

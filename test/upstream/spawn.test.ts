@@ -71,7 +71,6 @@ describe('a child', { skip }, () => {
         withdraw: (): void => void told.push('withdraw'),
         add: (group: number): void => void told.push(`add ${group}`),
         remove: (group: number): void => void told.push(`remove ${group}`),
-        release: (group: number): void => void told.push(`release ${group}`),
       }
       const spec = { command, args: ['-c', 'true'], cwd: '/', env: {}, pipes: 1 }
       const child = spawnChild(spec, groups, new ProcessTree(() => 0))

@@ -83,11 +83,6 @@ export class Guardian {
     this.#forget(group, 0)
   }
 
-  /** A group is to outlive the proxy. */
-  release(group: number): void {
-    if (this.#groups.delete(group)) this.#tell(`- ${group}`)
-  }
-
   /** Ends the shell, which ends the groups that are left; resolves when it is gone, or after a second. */
   async close(): Promise<void> {
     const shell = this.#shell
@@ -101,8 +96,9 @@ export class Guardian {
 
   #forget(group: number, tries: number): void {
     const waitMs = LOOK_AGAIN_MS[tries]
-    if (!this.#groups.has(group) || waitMs === undefined || this.#isEmpty(group)) this.release(group)
-    else this.#later(waitMs, () => this.#forget(group, tries + 1))
+    if (this.#groups.has(group) && waitMs !== undefined && !this.#isEmpty(group))
+      this.#later(waitMs, () => this.#forget(group, tries + 1))
+    else if (this.#groups.delete(group)) this.#tell(`- ${group}`)
   }
 
   #tell(what: string): void {

@@ -21,7 +21,7 @@ const STANDARD_STREAMS = 3
 
 export function spawnChild(
   spec: SpawnSpec,
-  guardian: Pick<Guardian, 'announce' | 'add' | 'withdraw' | 'remove' | 'release'>,
+  guardian: Pick<Guardian, 'announce' | 'add' | 'withdraw' | 'remove'>,
   tree: ProcessTree,
 ): Child {
   if (hasGroups && !hasDescriptors()) return failed('EMFILE')
@@ -59,7 +59,7 @@ function endings(
   pid: number,
   exited: Promise<ChildExit>,
   { passesSignals = false }: SpawnSpec,
-  guardian: Pick<Guardian, 'remove' | 'release'>,
+  guardian: Pick<Guardian, 'remove'>,
   tree: ProcessTree,
 ): Omit<Child, 'pid' | 'stdin' | 'stdout' | 'stderr' | 'pipes'> {
   const group = new ProcessGroup(pid, tree)
@@ -77,7 +77,6 @@ function endings(
       return passesSignals && name === 'SIGTERM' ? child.kill(name) : group.signal(name)
     },
     interrupt: () => void child.kill('SIGINT'),
-    ...(hasGroups && { release: () => guardian.release(pid) }),
     survey: () => group.survey(),
   }
 }
