@@ -7,17 +7,12 @@ import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import { mayCarryTokens } from '../text/loopback.js'
 import { googleAuthOf } from '../upstream/auth/id-token-credentials.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
-import type { LoginClientInfo } from './common-options.js'
 
+/** Members of an entry of the configuration. */
 export interface RemoteServer {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Whether ID tokens of Google's are sent. */
-  readonly google: boolean
-  readonly audience: string | undefined
-  readonly impersonate: string | undefined
-  /** The client at the authorization server of a login; absent registers one. */
-  readonly client?: LoginClientInfo
+  readonly auth?: object
 }
 
 /** A service that has to be started first takes longer than a program on this machine. */
@@ -25,25 +20,19 @@ const timeoutMsDefault = 120_000
 
 /** Names and descriptions pass through: a client sees the server unchanged. */
 export function remoteConfig(
-  { url, headers, google, audience, impersonate, client }: RemoteServer,
+  { url, headers, auth }: RemoteServer,
   timeoutMs: number | undefined,
   name: string,
 ): Configuration {
   const ownTimeoutMs = timeoutMs ?? timeoutMsDefault
-  const auth = {
-    type: 'google',
-    ...(audience !== undefined && { audience }),
-    ...(impersonate !== undefined && { impersonateServiceAccount: impersonate }),
-  }
   // A text like `${NAME}` is no variable here, since there is no configuration file.
   const server = {
     url: url.replaceAll('${', '$%7B'),
     headers: literals(headers),
+    ...(auth && { auth: literals(auth) }),
     prefix: false,
     describe: false,
     startTimeout: ownTimeoutMs,
-    ...(google && { auth }),
-    ...(client && { auth: { type: 'oauth', ...literals(client) } }),
   }
   const config = resolveConfig(
     { mcpServers: { [new URL(url).hostname]: server } },

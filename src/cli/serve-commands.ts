@@ -23,6 +23,7 @@ import {
   viewOptions,
 } from './common-options.js'
 import { loadWithSecrets, recordedTo } from './load.js'
+import { definedIn } from '../text/json-object.js'
 import type { RemoteServer } from './remote.js'
 
 export const stdioCommand = command({
@@ -150,22 +151,23 @@ Google's IAM every request carries an ID token from Application Default Credenti
   },
 })
 
-/** @throws UsageError */
+/** The server as a configuration would have it. @throws UsageError */
 export function remoteOf(given: Given<typeof connectOptions>): RemoteServer {
   const {
     words: [url = ''],
     auth: way,
     audience,
-    'impersonate-service-account': impersonate,
+    'impersonate-service-account': impersonateServiceAccount,
     header: headers,
   } = given
   // Not repeated, since it may hold a password or a key.
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
     throw new UsageError('that is no http:// or https:// address', 'it must be like https://host/mcp')
-  const wantsToken = audience !== undefined || impersonate !== undefined
+  const google = definedIn({ audience, impersonateServiceAccount })
+  const isGoogle = way === 'google' || (way !== 'none' && (Object.keys(google).length > 0 || isCloudRun(url)))
   const client = clientInfoOf(given)
-  const google = way === 'google' || (way !== 'none' && (wantsToken || isCloudRun(url)))
-  return { url, headers, audience, impersonate, google, ...(client && { client }) }
+  if (client !== undefined) return { url, headers, auth: { type: 'oauth', ...client } }
+  return { url, headers, ...(isGoogle && { auth: { type: 'google', ...google } }) }
 }
 
 /** Only a server of Cloud Run gets an ID token without an option that asks for one. */

@@ -55,8 +55,7 @@ async function transparentProxy(
   { url }: Scripted,
   { timeoutMs, drainMs = limits.drainMs }: { readonly timeoutMs?: number; readonly drainMs?: number } = {},
 ): Promise<Transparent> {
-  const remote = { url: url.href, headers: {}, google: false, audience: undefined, impersonate: undefined }
-  const config = remoteConfig(remote, timeoutMs, 'mcps-proxy')
+  const config = remoteConfig({ url: url.href, headers: {} }, timeoutMs, 'mcps-proxy')
   const own = { ownStart: 'with-client' as const, limits: { ...limits, drainMs } }
   const proxy = await createProxy(config, own)
   t.after(() => proxy.close(0))
