@@ -27,14 +27,8 @@ const causes: Readonly<Record<Exclude<StopCause, 'retired'>, string>> = {
 /** Longest message of a server that a log line repeats, in UTF-16 units: such a message may be a whole page. */
 const messageLengthMax = 500
 
-/** So many failed starts of a server in a row are logged with all that it writes, and from then on one line an hour. */
+/** So many failed starts of a server in a row are logged with all that it writes, and no further ones. */
 const failuresLoggedMax = 10
-const failureLogMs = 3_600_000
-
-interface Failures {
-  count: number
-  loggedAt: number
-}
 
 export class ServerEventLog {
   readonly listeners: ProxyListeners
@@ -42,14 +36,13 @@ export class ServerEventLog {
   readonly sink: LogSink
   readonly #logger: Logger
   readonly #limited: LimitedLog
-  readonly #runtime: Pick<Runtime, 'now'>
-  readonly #failures = new Map<string, Failures>()
+  /** The failed starts of a server since its last good one. */
+  readonly #failures = new Map<string, number>()
   #source: EventSource<ProxyEvents> | undefined
   #endCalls: (() => void) | undefined
 
   constructor(logger: Logger, runtime: Pick<Runtime, 'now'>) {
     this.#logger = logger
-    this.#runtime = runtime
     this.sink = (record) => {
       if (!this.#keepsFailing(record.service)) logger.sink(record)
     }
@@ -89,21 +82,16 @@ export class ServerEventLog {
 
   #keepsFailing(server: string | undefined): boolean {
     if (server === undefined || this.#logger.isVerbose) return false
-    return (this.#failures.get(server)?.count ?? 0) >= failuresLoggedMax
+    return (this.#failures.get(server) ?? 0) >= failuresLoggedMax
   }
 
   #countFailures({ server, ...event }: ServerEvent): void {
     if (event.state === 'ready') this.#failures.delete(server)
     if (event.state !== 'failed') return
-    const now = this.#runtime.now()
-    const failures = this.#failures.get(server) ?? { count: 0, loggedAt: now }
-    this.#failures.set(server, failures)
-    failures.count++
-    const isFirst = failures.count === failuresLoggedMax
-    if (!isFirst && now - failures.loggedAt < failureLogMs) return
-    failures.loggedAt = now
-    if (!this.#keepsFailing(server)) return
-    const message = `${failures.count} starts in a row have failed, and the log names one an hour: ${event.message}`
+    const count = (this.#failures.get(server) ?? 0) + 1
+    this.#failures.set(server, count)
+    if (count !== failuresLoggedMax || !this.#keepsFailing(server)) return
+    const message = `${count} starts in a row have failed, and the log names no further ones: ${event.message}`
     this.#logger.sink({ level: 'error', service: server, message })
   }
 

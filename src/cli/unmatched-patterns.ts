@@ -1,9 +1,8 @@
-// Names and patterns in the configuration that fit nothing. A misspelled one hides nothing, limits nothing and asks for nothing.
+// Names and patterns of tools in the configuration that fit nothing. A misspelled one hides nothing, limits nothing and asks for nothing.
 
 import { enabledSchemas } from '../config/config.js'
 import type { Configuration, ProfileConfig } from '../config/configuration.js'
 import type { ProxyListeners, ServerEvent } from '../index.js'
-import type { ListKind } from '../mcp/methods.js'
 import { hasPrefixOf, usualName } from '../proxy/routing/views.js'
 import type { LogSink } from '../runtime/runtime.js'
 import { matcherOf } from '../text/name-patterns.js'
@@ -18,22 +17,19 @@ interface Member {
 /** Patterns at one place of the configuration, and the servers that they are for. */
 interface Place {
   readonly path: string
-  readonly kind: 'tools' | 'prompts' | 'resources'
   readonly patterns: readonly string[]
   readonly members: readonly Member[]
-  /** The name of an item at this place, from the one that its server uses. */
-  readonly nameOf: (server: ServerConfig, kind: ListKind, own: string) => string
+  /** The name of a tool at this place, from the one that its server uses. */
+  readonly nameOf: (server: ServerConfig, own: string) => string
 }
-
-type Names = Readonly<Record<ListKind, readonly string[]>>
 
 /** Names the patterns that fit nothing, each once, as soon as every server that a pattern is for has listed or failed. */
 export class UnmatchedPatterns {
   readonly listeners: ProxyListeners
   readonly #log: LogSink
-  /** By schema and server, absent while it starts; undefined where it has failed. */
-  readonly #listed = new Map<string, Names | undefined>()
-  readonly #told = new Set<string>()
+  /** The tools by schema and server, absent while it starts; undefined where it has failed. */
+  readonly #listed = new Map<string, readonly string[] | undefined>()
+  readonly #reported = new Set<string>()
   #places: readonly Place[] = []
 
   constructor(config: Configuration, log: LogSink) {
@@ -50,47 +46,39 @@ export class UnmatchedPatterns {
   #server(event: ServerEvent): void {
     const key = keyOf(event.schema, event.server)
     if (event.state === 'starting') this.#listed.delete(key)
-    if (event.state === 'ready') this.#listed.set(key, event.names)
+    if (event.state === 'ready') this.#listed.set(key, event.names.tools)
     if (event.state === 'failed' && !this.#listed.has(key)) this.#listed.set(key, undefined)
     this.#look()
   }
 
   #look(): void {
     const isOver = ({ schema, server }: Member): boolean => this.#listed.has(keyOf(schema, server.name))
-    this.#places = this.#places.filter((place) => {
-      const { members } = place
-      const hasNames = members.some((member) => this.#namesOf(member) !== undefined)
-      if (!hasNames || !members.every(isOver)) return true
-      for (const problem of this.#problemsAt(place)) {
-        if (!this.#told.has(problem)) this.#log({ level: 'warn', message: `configuration: ${problem}` })
-        this.#told.add(problem)
-      }
-      return false
-    })
+    const listed = this.#places.filter(
+      ({ members }) => members.every(isOver) && members.some((member) => this.#toolsOf(member) !== undefined),
+    )
+    for (const problem of listed.flatMap((place) => this.#problemsAt(place))) {
+      if (!this.#reported.has(problem)) this.#log({ level: 'warn', message: `configuration: ${problem}` })
+      this.#reported.add(problem)
+    }
   }
 
-  #namesOf({ schema, server }: Member): Names | undefined {
+  #toolsOf({ schema, server }: Member): readonly string[] | undefined {
     return this.#listed.get(keyOf(schema, server.name))
   }
 
-  #problemsAt({ path, kind, patterns, members, nameOf }: Place): string[] {
-    const listed = (of: ListKind): string[] =>
-      members.flatMap((member) =>
-        (this.#namesOf(member)?.[of] ?? []).map((own) => nameOf(member.server, of, own)),
-      )
-    const names = listed(kind)
-    // A pattern may be for what a template stands for.
-    if (kind === 'resources' && listed('templates').length > 0) return []
+  #problemsAt({ path, patterns, members, nameOf }: Place): string[] {
+    const names = members.flatMap((member) =>
+      (this.#toolsOf(member) ?? []).map((own) => nameOf(member.server, own)),
+    )
     const mayBeOf = (member: Member, pattern: string): boolean =>
-      this.#namesOf(member) === undefined && member.server.prefix && hasPrefixOf(member.server, pattern)
+      this.#toolsOf(member) === undefined && member.server.prefix && hasPrefixOf(member.server, pattern)
     return patterns
       .filter((pattern) => !names.some(matcherOf([pattern])))
       .filter((pattern) => !members.some((member) => mayBeOf(member, pattern)))
       .map((pattern) => {
         const [near] = pattern.includes('*') ? [] : nearest(pattern, names)
-        const all = kind === 'tools' ? '; mcps-proxy tools names them all' : ''
-        const hint = near === undefined ? all : `; did you mean "${near}"?`
-        return `${path} has "${pattern}", which fits none of the ${kind} that were listed${hint}`
+        const hint = near === undefined ? 'mcps-proxy tools names them all' : `did you mean "${near}"?`
+        return `${path} has "${pattern}", which fits none of the tools that were listed; ${hint}`
       })
   }
 }
@@ -105,43 +93,32 @@ function placesOf(config: Configuration): Place[] {
       .filter(({ disabled }) => !disabled)
       .map((server) => ({ schema, server })),
   )
-  const ofTools = { kind: 'tools', nameOf: usualName } as const
   const places: Place[] = [
-    ...[...config.profiles].flatMap(([name, profile]) => placesOfProfile(name, profile, members)),
+    ...[...config.profiles].flatMap(([name, { schema, servers, tools }]) => {
+      const own = members.filter(
+        (each) => each.schema === schema && (servers?.includes(each.server.name) ?? true),
+      )
+      return Object.entries(patternsOf(tools)).map(([key, patterns]) => {
+        return { path: `profiles.${name}.tools.${key}`, patterns, members: own, nameOf: usualToolName }
+      })
+    }),
     ...config.limits.map(({ tools }, at) => {
-      return { ...ofTools, path: `limits[${at}].tools`, patterns: tools, members }
+      return { path: `limits[${at}].tools`, patterns: tools, members, nameOf: usualToolName }
     }),
     ...members.map((member) => ({
-      ...ofTools,
       path: `"confirm" of '${member.server.name}'`,
       patterns: member.server.confirm.filter((rule) => typeof rule === 'string'),
       members: [member],
-      nameOf: (_: ServerConfig, _kind: ListKind, own: string) => own,
+      nameOf: (_: ServerConfig, own: string) => own,
     })),
   ]
   return places.filter(({ patterns }) => patterns.length > 0)
 }
 
-function placesOfProfile(
-  profile: string,
-  { schema, servers, tools, prompts, resources }: ProfileConfig,
-  all: readonly Member[],
-): Place[] {
-  const rows: readonly (readonly [Place['kind'], string, readonly string[]])[] = [
-    ['tools', 'allow', tools.allow ?? []],
-    ['tools', 'deny', tools.deny],
-    ['tools', 'rename', [...tools.rename.keys()]],
-    ['tools', 'set', [...tools.set.keys()]],
-    ['prompts', 'allow', prompts.allow ?? []],
-    ['prompts', 'deny', prompts.deny],
-    ['resources', 'allow', resources.allow ?? []],
-    ['resources', 'deny', resources.deny],
-  ]
-  const members = all.filter(
-    (each) => each.schema === schema && (servers?.includes(each.server.name) ?? true),
-  )
-  return rows.map(([kind, key, patterns]) => {
-    const path = `profiles.${profile}.${kind}.${key}`
-    return { path, kind, patterns, members, nameOf: usualName }
-  })
+function usualToolName(server: ServerConfig, own: string): string {
+  return usualName(server, 'tools', own)
+}
+
+function patternsOf({ allow, deny, rename, set }: ProfileConfig['tools']): Record<string, readonly string[]> {
+  return { allow: allow ?? [], deny, rename: [...rename.keys()], set: [...set.keys()] }
 }

@@ -20,7 +20,7 @@ interface Watched {
   readonly told: string[]
   readonly patterns: UnmatchedPatterns
   /** A server has listed these. */
-  readonly ready: (server: string, tools: readonly string[], more?: object) => void
+  readonly ready: (server: string, tools: readonly string[]) => void
   readonly failed: (server: string) => void
 }
 
@@ -38,8 +38,8 @@ function watched(config: Configuration): Watched {
   return {
     told,
     patterns,
-    ready: (server, tools, more) => {
-      const names = { tools, prompts: [], resources: [], templates: [], ...more }
+    ready: (server, tools) => {
+      const names = { tools, prompts: [], resources: [], templates: [] }
       heard({ ...of, ...facts, server, tools: tools.length, names })
     },
     failed: (server) => heard({ ...of, state: 'failed', server, reason: 'exited', message: 'exited' }),
@@ -74,21 +74,6 @@ describe('patterns that fit no tool', () => {
     assert.deepEqual(failing.told, [])
     failing.ready('b', ['other'])
     assert.deepEqual(failing.told, [`warn limits[1].tools has "c__*"; ${all}`])
-  })
-
-  test('are those for prompts and resources too, unless a template may stand for them', () => {
-    const profiles = {
-      p: { prompts: { allow: ['a__ask', 'a__aks'] }, resources: { deny: ['file:///tmp/*'] } },
-    }
-    for (const [templates, more] of [
-      [[], ['warn profiles.p.resources.deny has "file:///tmp/*"']],
-      [['file:///{path}'], []],
-    ] as const) {
-      const { told, ready } = watched(configured({ profiles }))
-      ready('a', [], { prompts: ['ask'], resources: ['file:///a'], templates })
-      ready('b', [])
-      assert.deepEqual(told, ['warn profiles.p.prompts.allow has "a__aks"; did you mean "a__ask"?', ...more])
-    }
   })
 
   test('count tools that the configuration renames as clients see them', () => {
