@@ -127,7 +127,7 @@ const linesMax = table(`
   limits                 | 171
   real-runtime           | 47
   config                 | 4308
-  lock                   | 648
+  lock                   | 645
   log                    | 483
   record                 | 254
   events                 | 237
@@ -146,8 +146,8 @@ const linesMax = table(`
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5266
-  cli/clients            | 1431
+  cli                    | 5172
+  cli/clients            | 1399
   servers                | 277
   sandbox                | 5835
   sandbox/egress         | 649

@@ -261,15 +261,7 @@ function valueOf(key: string, value: string, type: string | undefined): string {
   if (type === 'string') return quote(value)
   if (isJson(value) && (type !== undefined || !value.startsWith('"'))) return value
   if (type === undefined) return quote(value)
-  throw mistake(`"${key}" takes ${typeWords[type] ?? 'JSON'}, not "${value}"`)
-}
-
-const typeWords: Readonly<Record<string, string>> = {
-  number: 'a number',
-  integer: 'a whole number',
-  boolean: 'true or false',
-  array: 'a JSON array',
-  object: 'a JSON object',
+  throw mistake(`"${key}" takes JSON of the type ${type}, not "${value}"`)
 }
 
 function isJson(text: string): boolean {

@@ -31,15 +31,10 @@ export function tightLimits(processesMax: number, root = '/'): string[] {
   })
 }
 
-/** The smallest limit of the group and of those above it; Infinity without cgroup v2. */
+/** The limit of the group of this process; Infinity without cgroup v2, and for `max`. */
 function limitIn(root: string, file: string): number {
-  const [, path] = /^0::(\/.*)$/m.exec(textOf(join(root, 'proc/self/cgroup'))) ?? []
-  if (path === undefined) return Infinity
-  const folders = path.split('/').filter((name) => name !== '')
-  const values = Array.from({ length: folders.length + 1 }, (_, depth) =>
-    Number(textOf(join(root, 'sys/fs/cgroup', ...folders.slice(0, depth), file)) || 'max'),
-  )
-  return Math.min(...values.map((value) => (Number.isNaN(value) ? Infinity : value)))
+  const [, path = ''] = /^0::(\/.*)$/m.exec(textOf(join(root, 'proc/self/cgroup'))) ?? []
+  return Number(textOf(join(root, 'sys/fs/cgroup', path, file))) || Infinity
 }
 
 function textOf(path: string): string {

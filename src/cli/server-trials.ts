@@ -1,5 +1,6 @@
 // Starts configured servers for the commands that ask them something or only read their lists, and stops them.
 
+import type { JsonValue } from '../ask/json-value.js'
 import { LocalClient, type Person } from '../ask/local-client.js'
 import { secretsIn } from '../config/config.js'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
@@ -100,7 +101,7 @@ export interface Trial {
   readonly tools: number
   /** Of its tools as a client lists them. */
   readonly toolBytes: number
-  /** Those that a client sees; undefined where the list has more pages than the first. */
+  /** Those that a client sees; undefined where it gets no list. */
   readonly shown: number | undefined
   readonly ms: number
   /** The warnings of the log meanwhile, each text once. */
@@ -149,7 +150,7 @@ export async function tryServer(
     if (details?.['stream'] === 'stderr' && !isRefusal) lastWords.add(message)
     else if ((level === 'warn' || isRefusal) && warnings.size < WARNINGS_MAX) warnings.add(message)
   }
-  let list = NO_TOOLS
+  let list: readonly JsonValue[] | undefined
   const settled = new Deferred<void>()
   /** Also of a server that is tried again, which the status calls starting. */
   let lastFailure = 'it did not answer in time'
@@ -185,8 +186,8 @@ export async function tryServer(
     const ms = Math.round(runtime.now() - startedAt)
     const needsLogin = status?.state === 'login-required'
     const said = { lastWords: lastWords.lines, warnings: [...warnings] }
-    const { bytes: toolBytes, count: shown } = list
-    const facts = { revision, evidence, tools, toolBytes, shown, changes }
+    const toolBytes = (list ?? []).reduce((sum, { bytes }) => sum + bytes.length, 0)
+    const facts = { revision, evidence, tools, toolBytes, shown: list?.length, changes }
     return { failure, needsLogin, ms, ...facts, ...said }
   } finally {
     await proxy.close(0)
@@ -212,25 +213,18 @@ function withOneServer(
   return { ...config, startupGraceMs: graceMs, schemas: new Map([[schema.name, { ...schema, servers }]]) }
 }
 
-interface FirstPage {
-  readonly bytes: number
-  /** Undefined where there are more pages. */
-  readonly count: number | undefined
-}
-
-const NO_TOOLS: FirstPage = { bytes: 0, count: undefined }
-
-/** Resolves when a client has the first page of its list of tools, or an error in its place. */
-async function listed(proxy: McpProxy, view?: string, person?: Person): Promise<FirstPage> {
+/** Resolves when a client has its list of tools, or an error in its place. */
+async function listed(
+  proxy: McpProxy,
+  view?: string,
+  person?: Person,
+): Promise<readonly JsonValue[] | undefined> {
   try {
     const client = new LocalClient(proxy, person, view)
     if (person !== undefined) await client.open()
-    const page = await client.request('tools/list', '{}')
-    const isWhole = page.string('nextCursor') === undefined
-    const count = isWhole ? (page.member('tools')?.items.length ?? 0) : undefined
-    return { bytes: page.end - page.start, count }
+    return await client.list('tools/list', 'tools')
   } catch {
-    return NO_TOOLS
+    return undefined
   }
 }
 

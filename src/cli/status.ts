@@ -6,10 +6,7 @@ import { type JsonValue, jsonTreeOf } from '../ask/json-value.js'
 import { escapeText } from '../text/escape.js'
 import type { Paint } from '../log/lines.js'
 import { counted } from '../text/counted.js'
-import type { FrontConfig } from '../config/configuration.js'
 import { homeOf, ownPath } from '../config/file.js'
-import { resolveConfig } from '../config/config.js'
-import { ConfigError } from '../config/problems.js'
 import { loadWithSecrets } from './load.js'
 import { Failure, aligned, print, say, tableStyle } from './console.js'
 import { type Given, UsageError, cannotBoth, command, flag } from './command-line.js'
@@ -84,30 +81,12 @@ const NO_SCHEMA = ''
 /** The token of the configuration is sent to the host and port of the configuration only. */
 async function placeOf({ words: [url], header: headers, config: path, port }: StatusTask): Promise<Place> {
   if (url !== undefined) return { origin: new URL(url).origin, headers }
-  const server = await frontOf(path, port !== undefined)
+  const asked = { path, servesHttp: false, asksFront: true }
+  const { server } = await loadWithSecrets(asked, { schema: NO_SCHEMA })
   const host = ['0.0.0.0', '::'].includes(server.host) ? '127.0.0.1' : server.host
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port ?? server.port}`
   const token = port === undefined || port === server.port ? server.token : undefined
   return { origin, headers: { ...(token && { authorization: `Bearer ${token}` }), ...headers } }
-}
-
-/**
- * Where a file was broken since the gateway has read it, the front without a file. A file that was named may be that of another
- * gateway, unless the port is named too. @throws ConfigError
- */
-async function frontOf(path: string | undefined, isPortNamed: boolean): Promise<FrontConfig> {
-  const { env } = process
-  const asked = { servesHttp: false, asksFront: true }
-  try {
-    return (await loadWithSecrets({ path, ...asked }, { schema: NO_SCHEMA })).server
-  } catch (error) {
-    const isNamed = path !== undefined || Boolean(env['MCPS_PROXY_CONFIG'])
-    if (!(error instanceof ConfigError) || (isNamed && !isPortNamed)) throw error
-    const instead = 'mcps-proxy: the gateway is asked without this file, so with no token of it'
-    await say('stderr', `${error.message}\n${instead}\n`)
-    const context = { ...asked, source: 'the environment', folder: process.cwd(), env }
-    return resolveConfig({ mcpServers: {} }, context).server
-  }
 }
 
 async function statusAt({ origin, headers }: Place, timeoutMs: number): Promise<JsonValue> {
@@ -119,12 +98,10 @@ async function statusAt({ origin, headers }: Place, timeoutMs: number): Promise<
     const remedy = 'mcps-proxy http starts one, and mcps-proxy status http://HOST:PORT asks another'
     throw new Failure(`no gateway answers at ${origin} (${reasonOf(error)}); ${remedy}`)
   })
-  if (response.status === 401 || response.status === 403) {
-    const wants = new Headers(headers).has('authorization')
-      ? 'another token than the one that was sent'
-      : 'a token'
-    throw new Failure(`the gateway at ${origin} wants ${wants}; -H 'Authorization: Bearer …' passes one`)
-  }
+  if (response.status === 401 || response.status === 403)
+    throw new Failure(
+      `the gateway at ${origin} wants a token, or another one; -H 'Authorization: Bearer …' passes one`,
+    )
   const body = Buffer.from(await response.arrayBuffer().catch(() => new ArrayBuffer(0)))
   const status = response.status === 200 ? jsonTreeOf(body) : undefined
   if (status?.member('schemas') === undefined)

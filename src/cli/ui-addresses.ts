@@ -3,9 +3,9 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
+import { signalProcess } from '../runtime/process-table.js'
 import { readTextFile } from '../runtime/read-file.js'
 import { replaceFile } from '../runtime/write-file.js'
-import { errorCode } from '../text/error-text.js'
 
 const ADDRESS_BYTES_MAX = 4096
 
@@ -21,16 +21,8 @@ export function keepAddress(folder: string, address: string): () => void {
 export function keptAddresses(folder: string): string[] {
   return (existsSync(folder) ? readdirSync(folder) : []).flatMap((name) => {
     const path = join(folder, name)
-    if (!isAlive(Number(name))) rmSync(path, { force: true })
+    if (!signalProcess(Number(name), 0)) rmSync(path, { force: true })
     const file = readTextFile(path, ADDRESS_BYTES_MAX)
     return file.kind === 'read' ? [file.text] : []
   })
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return errorCode(error) === 'EPERM'
-  }
 }

@@ -246,17 +246,14 @@ function withFirst(schemas: LockedSchemas, { schema, server, listed }: FirstList
   return isLocked ? schemas : withServer(schemas, schema, server, lockedAs(listed))
 }
 
-/** The lock with another entry for one server; undefined takes it out. */
+/** The lock with another entry for one server. */
 export function withServer(
   schemas: LockedSchemas,
   schema: string,
   server: string,
-  locked: LockedServer | undefined,
+  locked: LockedServer,
 ): LockedSchemas {
-  const servers = new Map(schemas.get(schema))
-  if (locked === undefined) servers.delete(server)
-  else servers.set(server, locked)
-  return new Map(schemas).set(schema, servers)
+  return new Map(schemas).set(schema, new Map(schemas.get(schema)).set(server, locked))
 }
 
 function schemasIn(text: string | undefined): LockedSchemas {

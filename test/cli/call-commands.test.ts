@@ -49,8 +49,8 @@ describe('arguments', () => {
     test(words.join(' '), () => assert.equal(read(...words), json))
 
   for (const [words, problem] of [
-    [['n=x'], /"n" takes a number, not "x"/],
-    [['i='], /"i" takes a whole number, not ""/],
+    [['n=x'], /"n" takes JSON of the type number, not "x"/],
+    [['i='], /"i" takes JSON of the type integer, not ""/],
     [['word'], /"word" is no argument; write key=value/],
     [['=x'], /"=x" is no argument/],
     [['{"a":'], /the arguments are no JSON: \{"a":; write \{"key":"value"\}/],
@@ -186,7 +186,7 @@ describe('a server that others wrote', () => {
     assert.match(near.err, /no tool is called "every__ecko"; did you mean every__echo\?/)
     const typed = run(t, servers, 'call', 'every__get-sum', 'a=x', 'b=1')
     assert.equal(typed.code, 2)
-    assert.match(typed.err, /"a" takes a number, not "x"/)
+    assert.match(typed.err, /"a" takes JSON of the type number, not "x"/)
   })
 })
 

@@ -23,12 +23,6 @@ const cases: [title: string, files: Record<string, string>, processesMax: number
     256,
     [/^pids\.max .* "processesMax" to 89$/],
   ],
-  [
-    'the limit of a group above',
-    { 'sys/fs/cgroup/system.slice/pids.max': '1024\n' },
-    256,
-    [/^pids\.max .* 1024,/],
-  ],
   ['the memory', { [`${own}/memory.max`]: '2147483648\n' }, 256, [/^memory\.max .* "processesMax" to 84$/]],
   ['nothing where few processes may run', { [`${own}/pids.max`]: '1024\n' }, 80, []],
 ]

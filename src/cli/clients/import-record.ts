@@ -5,15 +5,14 @@
 
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { EditMistake, editServer, serversIn } from '../../config/edit.js'
+import { EditMistake } from '../../config/edit.js'
 import { rewriteFile } from '../../config/file.js'
 import { readJson } from '../../config/json-syntax.js'
-import { removeMember } from '../../config/json-text.js'
 import { realPlace } from '../../runtime/places.js'
 import { replaceFile } from '../../runtime/write-file.js'
 import { canonicalJson } from '../../text/canonical-json.js'
 import { errorCode, errorText } from '../../text/error-text.js'
-import { isObject, memberAt } from '../../text/json-object.js'
+import { isObject } from '../../text/json-object.js'
 import { isOwnEntry, withoutAllowed } from './launch.js'
 import { parseServersFile } from './servers-file.js'
 import { type Client, clients } from './table.js'
@@ -80,7 +79,7 @@ export interface Undone {
 }
 
 /**
- * Undoes the newest import: a file that is unchanged or gone since gets the bytes that it had, and another one its servers.
+ * Undoes the newest import: a file that is unchanged or gone since gets the bytes that it had, and another one of a client its servers.
  *
  * Our file and the record stay until the files of all clients are done.
  *
@@ -110,7 +109,10 @@ function undoFile(change: FileChange, isDry: boolean): Undone {
     const now = textOf(path)
     if (now === before) return done()
     const isWhole = now === undefined || now === after
-    const { text, kept } = isWhole ? { text: before, kept: [] } : serversBack(now, change)
+    const client = clients.find(({ name }) => name === change.client)
+    if (!isWhole && client === undefined) return done('it has been changed since, and keeps the servers')
+    const { text, kept } =
+      isWhole || client === undefined ? { text: before, kept: [] } : serversBack(client, now, change)
     if (!isDry && text === undefined) rmSync(realPlace(path))
     else if (!isDry && text !== undefined && text !== now) rewriteFile(path, text)
     if (isWhole) return done()
@@ -128,12 +130,7 @@ interface ServersBack {
 }
 
 /** The servers of before in a text that has changed since. @throws an error whose message says why that cannot be */
-function serversBack(now: string, change: FileChange): ServersBack {
-  const client = clients.find(({ name }) => name === change.client)
-  return client === undefined ? ourServersBack(now, change) : clientServersBack(client, now, change)
-}
-
-function clientServersBack(client: Client, now: string, { before = '', after }: FileChange): ServersBack {
+function serversBack(client: Client, now: string, { before = '', after }: FileChange): ServersBack {
   const [old, put] = [serversOf(client, before).servers, serversOf(client, after).servers]
   const { servers, edit } = serversOf(client, now)
   const ours = [...put].flatMap((each) => {
@@ -150,7 +147,7 @@ function clientServersBack(client: Client, now: string, { before = '', after }: 
 }
 
 function isIn([name, entry]: readonly [string, unknown], all: ReadonlyMap<string, unknown>): boolean {
-  return isSame(all.get(name), entry)
+  return canonicalJson(all.get(name)) === canonicalJson(entry)
 }
 
 function serversOf(
@@ -160,35 +157,6 @@ function serversOf(
   const reading = parseServersFile(client, text)
   if (reading.kind === 'refused') throw new EditMistake(`it ${reading.why}`)
   return reading
-}
-
-/** Servers that were changed since stay. */
-function ourServersBack(now: string, { before = '', after }: FileChange): ServersBack {
-  const [old, put, there] = [before, after, now].map((text) =>
-    text.trim() === '' ? {} : serversIn(text, 'default'),
-  )
-  const added = Object.entries(put ?? {}).filter(
-    ([name, entry]) => !Object.hasOwn(old ?? {}, name) && isSame(there?.[name], entry),
-  )
-  const withoutServers = added.reduce(
-    (text, [name]) => editServer(text, 'default', { kind: 'remove', name }),
-    now,
-  )
-  const profiles = profilesIn(after).filter((name) => !profilesIn(before).includes(name))
-  return {
-    text: profiles.reduce((text, name) => removeMember(text, ['profiles', name]), withoutServers),
-    kept: [],
-  }
-}
-
-function profilesIn(text: string): string[] {
-  const read = readJson(text)
-  const profiles = read.kind === 'value' ? memberAt(read.value, ['profiles']) : undefined
-  return isObject(profiles) ? Object.keys(profiles) : []
-}
-
-function isSame(one: unknown, other: unknown): boolean {
-  return canonicalJson(one) === canonicalJson(other)
 }
 
 const NUMBER_LENGTH = 6

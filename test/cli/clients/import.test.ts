@@ -446,7 +446,8 @@ describe('an import that is cut short', () => {
       a: { command: 'a' },
       b: { command: 'mine' },
     })
-    assert.deepEqual(home.servers(), { b: { command: 'changed' }, c: { command: 'mine' } })
+    const kept = { a: { command: 'a' }, b: { command: 'changed' }, c: { command: 'mine' } }
+    assert.deepEqual(home.servers(), kept)
   })
 
   test('files that are gone since, with their folders, are written again as they were', (t) => {
