@@ -4,7 +4,7 @@ import type { JsonValue } from '../ask/json-value.js'
 import { LocalClient, type Person } from '../ask/local-client.js'
 import { secretsIn } from '../config/config.js'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
-import { type McpProxy, type ProxyListeners, type Runtime, type ServerEvent } from '../index.js'
+import type { ProxyListeners, Runtime, ServerEvent } from '../index.js'
 import { Logger } from '../log/log.js'
 import { everyAskable } from '../mcp/capabilities.js'
 import { openCommon } from '../proxy/common.js'
@@ -139,9 +139,7 @@ export async function tryServer(
   const startedAt = runtime.now()
   const { startTimeoutMs, firstStartTimeoutMs } = server
   const waitMs = Math.max(startTimeoutMs, firstStartTimeoutMs) + startTimeoutMs + MARGIN_MS
-  // Its only client has no name.
-  const front = { ...config.server, tokens: undefined, auth: undefined }
-  const alone = { ...withOneServer(config, schema, server, waitMs), server: front }
+  const alone = withOneServer(config, schema, server, waitMs)
   const lastWords = new LastWords()
   const warnings = new Set<string>()
   const log: LogSink = ({ level, message, details }) => {
@@ -161,22 +159,20 @@ export async function tryServer(
       if (isSettled(news)) settled.resolve()
     },
   }
-  // Of a server without shared processes none is opened before a client comes.
-  const isOfClient = person !== undefined || (server.kind === 'stdio' && server.isolation === 'session')
-  const ownStart = isOfClient ? 'with-client' : 'with-call'
-  const [keep, eager] = [person === undefined, person === undefined]
   const on = [own, listeners]
-  const options = { schema: schema.name, runtime, log, on, keep, eager, ownStart } as const
+  const keep = person === undefined
+  const options = { schema: schema.name, runtime, log, on, keep, ownStart: 'with-client' } as const
   const common = openCommon(alone, options)
   const proxy = await openReady(alone, options, { ...common, guard, gate: gate ?? common.gate })
   const view = profile === undefined ? undefined : viewKey('profile', profile)
   const tried = async (): Promise<void> => {
-    const first = isOfClient ? listed(proxy, view, person) : undefined
-    // Lists that are kept would be answered before the server has started.
+    const client = new LocalClient(proxy, person, view)
+    if (person !== undefined) await client.open().catch(() => undefined)
+    // It starts the server, and may be answered before that with lists that are kept.
+    void listed(client)
     await settled.promise
     const { state } = proxy.status()[0] ?? {}
-    if (state !== 'error' && state !== 'login-required')
-      list = await ((person && first) ?? listed(proxy, view))
+    if (state !== 'error' && state !== 'login-required') list = await listed(client)
   }
   try {
     await within(tried(), waitMs, runtime)
@@ -214,14 +210,8 @@ function withOneServer(
 }
 
 /** Resolves when a client has its list of tools, or an error in its place. */
-async function listed(
-  proxy: McpProxy,
-  view?: string,
-  person?: Person,
-): Promise<readonly JsonValue[] | undefined> {
+async function listed(client: LocalClient): Promise<readonly JsonValue[] | undefined> {
   try {
-    const client = new LocalClient(proxy, person, view)
-    if (person !== undefined) await client.open()
     return await client.list('tools/list', 'tools')
   } catch {
     return undefined
