@@ -10,12 +10,7 @@ import { fileProblem } from '../log/rotating-file.js'
 import { realRuntime } from '../real-runtime.js'
 import { escapeText } from '../text/escape.js'
 import { type Given, cannotBoth, command, flag } from './command-line.js'
-import {
-  allowUnauthenticated,
-  config as configOption,
-  host as hostOption,
-  schema as schemaOption,
-} from './common-options.js'
+import { config as configOption, listening, schema as schemaOption } from './common-options.js'
 import { counted } from '../text/counted.js'
 import { type CheckedConfig, tryAll } from './doctor.js'
 import { loadWithSecrets } from './load.js'
@@ -28,8 +23,8 @@ const options = {
   http: flag('Check what http serves, which is the default'),
   schema: schemaOption,
   config: configOption,
-  host: hostOption,
-  'allow-unauthenticated': allowUnauthenticated,
+  host: listening.host,
+  'allow-unauthenticated': listening['allow-unauthenticated'],
   start: flag('Start every server too, and say what came of it'),
 }
 

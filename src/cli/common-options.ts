@@ -49,9 +49,14 @@ export const port: Option<number | undefined> = formed(
   { aliases: ['p'] },
 )
 
-export const host: Option<string | undefined> = valued('HOST', 'Address to listen on (default: 127.0.0.1)')
+const host: Option<string | undefined> = valued('HOST', 'Address to listen on (default: 127.0.0.1)')
 
-export const allowUnauthenticated: Option<boolean> = flag('Listen beyond this machine without a token')
+/** The options of commands that listen. */
+export const listening = {
+  port,
+  host,
+  'allow-unauthenticated': flag('Listen beyond this machine without a token'),
+}
 
 /** RFC 9110, section 5: a token, a colon, and visible characters. */
 const headerPattern = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t\x20-\x7e]*?)[ \t]*$/

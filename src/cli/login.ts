@@ -13,7 +13,6 @@ import { loginHttp } from '../login/login-http.js'
 import { type Login, LoginStore } from '../login/login-store.js'
 import { TokenRequests } from '../login/token-requests.js'
 import { realRuntime } from '../real-runtime.js'
-import { Deferred } from '../runtime/deferred.js'
 import { errorText } from '../text/error-text.js'
 import { inShell } from '../text/escape.js'
 import { unknownName } from '../text/nearest.js'
@@ -204,18 +203,14 @@ function personFor(opensBrowser: boolean): LoginPerson {
         await say('stderr', `${words}: ${startPage}\n`)
       },
     }
-  const pasted = new Deferred<string>()
   return {
-    pasted: pasted.promise.then((text) => {
+    show: (_, address) => say('stderr', `Open this address in any browser:\n${address}\n`),
+    paste: async () => {
+      const text = await askLine('Then paste the address that the browser was sent to: ')
       if (text !== '') return text
       throw new LoginError(
         'the input has ended, so that no address can be pasted; run it on a terminal, or without --no-browser on the machine of the browser',
       )
-    }),
-    show: async (_, address) => {
-      await say('stderr', `Open this address in any browser:\n${address}\n`)
-      const line = askLine('Then paste the address that the browser was sent to: ')
-      void line.then((text) => pasted.resolve(text))
     },
   }
 }

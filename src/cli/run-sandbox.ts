@@ -119,13 +119,11 @@ async function runtimeReport({
 /** As in the service that it takes the place of; code takes longer than most tools to finish. */
 const frontDefaults = { 'server.port': 8775, 'server.cors.enabled': false, 'server.drainTimeout': 30_000 }
 
-interface SandboxPlan {
-  readonly config: Configuration
-  readonly server: SandboxServerConfig
-}
-
 /** @throws ConfigError also when a file has no sandbox, or several */
-async function sandboxPlan(given: SandboxTask, program: string): Promise<SandboxPlan> {
+async function sandboxPlan(
+  given: SandboxTask,
+  program: string,
+): Promise<{ readonly config: Configuration; readonly server: SandboxServerConfig }> {
   const path = given.check || given.config
   const defaults = { ...frontDefaults, 'server.name': program }
   const env = { ...process.env, ...(given['enable-cors'] && { MCP_ENABLE_CORS: 'true' }) }

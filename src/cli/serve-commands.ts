@@ -9,13 +9,11 @@ import { enabledSchemas, selectProfile, selectSchema } from '../config/config.js
 import type { Configuration } from '../config/configuration.js'
 import { type Given, UsageError, command, flag, oneOf, valued } from './command-line.js'
 import {
-  allowUnauthenticated,
   clientInfoOf,
   clientOptions,
   config as configOption,
   header,
-  host,
-  port,
+  listening,
   serving,
   servingConflicts,
   uiPort,
@@ -74,9 +72,7 @@ Without --schema it is the group "default", which a plain "mcpServers" file is.`
 
 export const httpOptions = {
   config: configOption,
-  port,
-  host,
-  'allow-unauthenticated': allowUnauthenticated,
+  ...listening,
   ...serving,
 }
 

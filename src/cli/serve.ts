@@ -24,7 +24,7 @@ import { realRuntime } from '../real-runtime.js'
 import type { LogSink } from '../runtime/runtime.js'
 import { counted } from '../text/counted.js'
 import type { Given, Invocation } from './command-line.js'
-import { logLevelOf, type serving } from './common-options.js'
+import { type listening, logLevelOf, type serving } from './common-options.js'
 import { ConfigFollower, tellWarnings } from './config-follower.js'
 import { type Banner, Failure, bannerRecord, bannerText, httpBanner, stdioBanner } from './console.js'
 import { tightLimits } from './control-group.js'
@@ -118,12 +118,6 @@ export function serveStdio(
   })
 }
 
-interface Listener {
-  readonly host: string | undefined
-  readonly port: number | undefined
-  readonly 'allow-unauthenticated': boolean
-}
-
 /**
  * Serves every enabled schema on one port, until a signal comes; calls that run may finish then.
  *
@@ -133,7 +127,7 @@ interface Listener {
  */
 export function serveHttp(
   plan: Plan,
-  { host, port, 'allow-unauthenticated': allowUnauthenticated }: Listener,
+  { host, port, 'allow-unauthenticated': allowUnauthenticated }: Given<typeof listening>,
   beforeListening?: Readiness,
 ): Promise<number> {
   return withResources(plan, undefined, async (run) => {

@@ -29,7 +29,7 @@ export interface LoginPerson {
   /** Shows the person where the login takes place: our start page, and the address that it leads to. */
   show(startPage: string, address: string): Promise<void>
   /** Resolves with the address of the callback, which the person pastes; undefined waits for the browser alone. */
-  readonly pasted?: Promise<string>
+  readonly paste?: () => Promise<string>
   readonly pages?: LoginPages | undefined
   /** Resolves when the login is not wanted any more. */
   readonly left?: Promise<void>
@@ -114,7 +114,7 @@ async function authorize(
   const begun = await requests.begin(client, { redirectUri, resource, scope: scope || undefined })
   callback.expect(begun.state, begun.address)
   await person.show(callback.startPage, begun.address)
-  const pasted = person.pasted?.then((text) => parametersIn(text))
+  const pasted = person.paste?.().then((text) => parametersIn(text))
   const left = person.left?.then(() => {
     throw new LoginError('it is not wanted any more')
   })
