@@ -146,7 +146,7 @@ const linesMax = table(`
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5145
+  cli                    | 5143
   cli/clients            | 1399
   servers                | 277
   sandbox                | 5835

@@ -125,16 +125,16 @@ async function warningsOf(
   const { config, schemas } = checked
   const { audit, lock } = config
   const names = schemas.map(({ name }) => name)
-  const loops = loopProblems(config, names, env).map(({ problem, hint }) => `${problem}; ${hint}`)
+  const loops = loopProblems(config, names, env)
   const locked = lock.isOn ? (await import('../lock/store.js')).lockProblem(lock.path) : undefined
   // A file that cannot be written loses the lines of the audit, or refuses every call.
   const unwritten = audit?.file && (await fileProblem({ path: audit.file, mayBeStdout }))
-  const found = [
-    ...[...loops, locked].map((message) => ({ path: '', message })),
-    { path: 'audit', message: unwritten && `the audit file ${audit?.file}: ${unwritten}` },
+  return [
+    ...config.warnings,
+    ...loops.map(({ problem, hint }) => ({ path: '', message: `${problem}; ${hint}` })),
+    ...(locked === undefined ? [] : [{ path: '', message: locked }]),
+    ...(unwritten ? [{ path: 'audit', message: `the audit file ${audit?.file}: ${unwritten}` }] : []),
   ]
-  const named = found.flatMap(({ path, message }) => (message === undefined ? [] : [{ path, message }]))
-  return [...config.warnings, ...named]
 }
 
 /** The programs that a start could not start. */

@@ -1,15 +1,11 @@
 // `add`, `remove`, `enable` and `disable`: changes of the configuration file, which a running proxy reads again.
 
-import process from 'node:process'
 import { type ServerEdit, editServer } from '../config/edit.js'
-import { homeOf, ownPath } from '../config/file.js'
-import { realRuntime } from '../real-runtime.js'
-import { SecretStore } from '../secrets/store.js'
 import { secretNamesIn, withReferences } from './clients/secrets.js'
 import { type Command, type Given, UsageError, command, flag, repeated } from './command-line.js'
 import { config, header, schema } from './common-options.js'
 import { print } from './console.js'
-import { changeFile, editing, offerStart, storedSecrets, withSecretsStored } from './edit-file.js'
+import { changeFile, editing, offerStart, ownSecrets, storedSecrets, withSecretsStored } from './edit-file.js'
 
 const editOptions = { schema, config }
 
@@ -117,7 +113,7 @@ async function addWithSecrets(
   group: string,
   edit: ServerEdit & { readonly kind: 'add' },
 ): Promise<void> {
-  const store = new SecretStore(ownPath(homeOf(process.env), 'secrets.json'), realRuntime())
+  const store = ownSecrets()
   const { entry, secrets } = withReferences(edit.name, edit.entry, await storedSecrets(store))
   await withSecretsStored(store, secrets, () => change(path, group, { ...edit, entry }))
 }

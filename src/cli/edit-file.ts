@@ -6,13 +6,13 @@ import process from 'node:process'
 import { askLine, isAtTerminal } from '../ask/terminal.js'
 import { resolveConfig } from '../config/config.js'
 import { EditMistake } from '../config/edit.js'
-import { configFileInForce, configTextAt, rewriteFile } from '../config/file.js'
+import { configFileInForce, configTextAt, homeOf, ownPath, rewriteFile } from '../config/file.js'
 import { readJson } from '../config/json-syntax.js'
 import { realRuntime } from '../real-runtime.js'
 import { FileLock } from '../runtime/file-lock.js'
 import { realPlace } from '../runtime/places.js'
 import { errorCode, errorText } from '../text/error-text.js'
-import { type SecretStore, SecretStoreError } from '../secrets/store.js'
+import { SecretStore, SecretStoreError } from '../secrets/store.js'
 import type { KeptSecret, StoredSecrets } from './clients/secrets.js'
 import { Failure, print } from './console.js'
 
@@ -86,6 +86,11 @@ export async function offerStart(servers: {
   if (/^n/i.test(answer)) return
   const { runDoctor } = await import('./doctor.js')
   await runDoctor({ ...servers, profile: undefined }, servers.name, true)
+}
+
+/** The store of the secrets of this user. */
+export function ownSecrets(): SecretStore {
+  return new SecretStore(ownPath(homeOf(process.env), 'secrets.json'), realRuntime())
 }
 
 /** A value that the keyring does not give counts as another one, so that its name stays with it. @throws SecretStoreError */

@@ -5,9 +5,8 @@ import process from 'node:process'
 import { askLine, isAtTerminal } from '../ask/terminal.js'
 import { homeOf, ownPath } from '../config/file.js'
 import { changedLines } from '../text/changed-lines.js'
-import { realRuntime } from '../real-runtime.js'
 import { readFileBytes } from '../runtime/read-file.js'
-import { SecretStore, SecretStoreError } from '../secrets/store.js'
+import { type SecretStore, SecretStoreError } from '../secrets/store.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { escapeText, inShell } from '../text/escape.js'
 import { isLoopback } from '../text/loopback.js'
@@ -24,7 +23,7 @@ import { type ClientPlan, type ImportPlan, type MovedServer, planImport } from '
 import { referencesIn, secretNamesIn } from './clients/secrets.js'
 import { clientNames, clients } from './clients/table.js'
 import { counted } from '../text/counted.js'
-import { alone, editing, offerStart, storedSecrets, withSecretsStored } from './edit-file.js'
+import { alone, editing, offerStart, ownSecrets, storedSecrets, withSecretsStored } from './edit-file.js'
 import { type Given, UsageError, command, flag } from './command-line.js'
 import { config } from './common-options.js'
 import { namesHint } from '../text/nearest.js'
@@ -95,7 +94,7 @@ async function importNow(command: ImportTask, path: string, folder: string): Pro
     await show([`No file of a client was found: ${titles.join(', ')}.`])
     return 0
   }
-  const store = new SecretStore(ownPath(homeOf(process.env), 'secrets.json'), realRuntime())
+  const store = ownSecrets()
   const stored = command.secrets ? await storedSecrets(store) : undefined
   const { profiles } = command
   const plan = planImport(files, path, { profiles, stored, launch: launchOf(path), machine, read: readText })

@@ -4,13 +4,12 @@ import process from 'node:process'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { askLine } from '../ask/terminal.js'
-import { homeOf, ownPath } from '../config/file.js'
 import type { InputConfig } from '../config/references.js'
 import { escapeText } from '../text/escape.js'
-import { realRuntime } from '../real-runtime.js'
-import { SecretStore } from '../secrets/store.js'
+import type { SecretStore } from '../secrets/store.js'
 import { unknownName } from '../text/nearest.js'
 import { Failure, note, print } from './console.js'
+import { ownSecrets } from './edit-file.js'
 import { UsageError, assertName, command } from './command-line.js'
 
 const secretName = /^(?!-)[^{}\p{Cc}]{1,200}$/u
@@ -44,8 +43,7 @@ secret list prints names alone.`,
       )
   },
   run: async ({ words: [what = '', name = ''] }) => {
-    const store = new SecretStore(ownPath(homeOf(process.env), 'secrets.json'), realRuntime())
-    await actions[what]?.(name, store)
+    await actions[what]?.(name, ownSecrets())
     return 0
   },
 })
