@@ -126,7 +126,7 @@ const linesMax = table(`
   upstream/kinds         | 606
   limits                 | 171
   real-runtime           | 47
-  config                 | 4308
+  config                 | 4244
   lock                   | 645
   log                    | 483
   record                 | 254
@@ -149,8 +149,8 @@ const linesMax = table(`
   cli                    | 5143
   cli/clients            | 1399
   servers                | 277
-  sandbox                | 5835
-  sandbox/egress         | 649
+  sandbox                | 5746
+  sandbox/egress         | 633
   sandbox/guest          | 484
 `)
 

@@ -275,13 +275,17 @@ function readProfiles(
     const { schema, servers: named = [] } = profile
     const servers = schemas.get(schema)?.servers.map((server) => server.name)
     if (servers === undefined)
-      at.at('schema').problem(`is "${schema}"`, namesHint(schema, [...schemas.keys()]))
-    for (const [index, server] of named.entries())
-      if (servers?.includes(server) === false)
-        at.at('servers').at(index).problem(`is "${server}", which is no server`, namesHint(server, servers))
+      at.at('schema').problem(`is "${schema}", which is no group`, namesHint(schema, [...schemas.keys()]))
+    else checkNames(at.at('servers'), named, 'server', servers)
     all.set(name, { name, ...profile })
   }
   return all
+}
+
+function checkNames(list: Location, names: readonly string[], what: string, known: readonly string[]): void {
+  for (const [index, name] of names.entries())
+    if (!known.includes(name))
+      list.at(index).problem(`is "${name}", which is no ${what}`, namesHint(name, known))
 }
 
 /** A token whose profile is misspelled would be refused everything. */
@@ -297,12 +301,7 @@ function checkProfilesOfTokens(
   ] as const
   for (const [at, list] of lists)
     for (const [index, { profiles: named = [] }] of list.entries())
-      for (const [nth, name] of named.entries())
-        if (!profiles.has(name))
-          at.at(index)
-            .at('profiles')
-            .at(nth)
-            .problem(`is "${name}", which is no profile`, namesHint(name, [...profiles.keys()]))
+      checkNames(at.at(index).at('profiles'), named, 'profile', [...profiles.keys()])
 }
 
 /** Without names of clients, all of them are one user. */

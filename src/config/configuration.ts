@@ -24,6 +24,9 @@ type RootValues = ValuesOf<typeof rootFields>
 type FrontValues = ValuesOf<typeof frontFields>
 type FrontAuthValues = NonNullable<FrontValues['auth']>
 
+/** A value that the terminal asks for once. */
+export type InputConfig = RootValues['inputs'][number]
+
 /** How often clients may call tools; `*` in a pattern stands for any characters. */
 export type LimitConfig = RootValues['limits'][number] & {
   /** Calls that may come together, after a pause. */

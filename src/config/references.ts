@@ -4,7 +4,7 @@
 // and the configuration is read again once `src/secrets` has resolved them. An unresolved reference is empty, and the
 // reader draws no conclusion from a text that has one.
 
-import type { Environment } from './configuration.js'
+import type { Environment, InputConfig } from './configuration.js'
 
 /** A reference as the file has it; the path of a `file` is absolute. */
 export interface SecretReference {
@@ -14,16 +14,6 @@ export interface SecretReference {
 
 export type Resolution =
   { readonly kind: 'value'; readonly value: string } | { readonly kind: 'failed'; readonly why: string }
-
-/** One member of `inputs`, as VS Code has them. */
-export interface InputConfig {
-  readonly id: string
-  readonly type: 'promptString' | 'pickString' | 'command'
-  readonly description: string | undefined
-  readonly password: boolean
-  readonly default: string | undefined
-  readonly options: readonly string[]
-}
 
 export interface ReferencesAbout {
   readonly inputs: readonly InputConfig[]

@@ -1,15 +1,7 @@
 // A server of the file that runs code in sandboxes.
 
-import { resolve } from 'node:path'
-import {
-  type SandboxSettings,
-  type SandboxTemplate,
-  type SandboxVolume,
-  olderToolNames,
-  sandboxFlavors,
-} from '../upstream/contracts/sandbox-config.js'
+import { type SandboxTemplate, olderToolNames, sandboxFlavors } from '../upstream/contracts/sandbox-config.js'
 import type { SandboxServerConfig, ServerCommon } from '../upstream/contracts/server-config.js'
-import { type PathBase, absolute } from './paths.js'
 import { ownTemplates, sandboxFields } from './server-keys.js'
 import { type Location, type ValuesOf, readValues } from './values.js'
 
@@ -31,67 +23,33 @@ const maxTimeoutMsDefault = 300_000
 export function readSandbox(
   at: Location,
   common: ServerCommon,
-  context: SandboxContext,
+  { programs, isGuarded, timeoutMs }: SandboxContext,
 ): SandboxServerConfig {
   const values = readValues(sandboxFields, at)
   checkValues(at, values)
-  const sandbox = settingsOf(values, at.reading, context)
+  const { executionTimeoutMs, sandboxStartTimeoutMs, sessionTimeoutMs } = values
+  const maxTimeoutMs = values.maxTimeoutMs ?? Math.max(maxTimeoutMsDefault, executionTimeoutMs)
   // A call may begin with the start of a session.
-  const wholeMs = sandbox.machineStartTimeoutMs + sandbox.executionTimeoutMsMax + marginMs
+  const wholeMs = sandboxStartTimeoutMs + maxTimeoutMs + marginMs
   return {
     kind: 'sandbox',
     ...common,
     olderNames: olderToolNames,
-    ...(context.timeoutMs === undefined && {
+    ...(timeoutMs === undefined && {
       timeoutMs: wholeMs,
       totalTimeoutMs: wholeMs,
       settableIn: undefined,
     }),
-    sandbox,
+    sandbox: {
+      ...values,
+      programs,
+      maxTimeoutMs,
+      // Sessions are looked at at least as often as they may expire.
+      cleanupIntervalMs: values.cleanupIntervalMs ?? Math.min(cleanupIntervalMsDefault, sessionTimeoutMs),
+      templates: templatesOf(values.templates),
+      sessions: values.sessions ?? (isGuarded ? 'client' : 'shared'),
+    },
   }
-}
-
-function settingsOf(
-  values: Values,
-  base: PathBase,
-  { programs, isGuarded }: SandboxContext,
-): SandboxSettings {
-  const {
-    cleanupIntervalMs,
-    enableLruEviction,
-    maxSessions,
-    maxTimeoutMs,
-    maxTotalMemoryMb,
-    network,
-    outputMaxBytes,
-    sandboxStartTimeoutMs,
-    sessions,
-    templates,
-    volumes,
-    ...plain
-  } = values
-  return {
-    ...plain,
-    programs,
-    // Sessions are looked at at least as often as they may expire.
-    cleanupIntervalMs: cleanupIntervalMs ?? Math.min(cleanupIntervalMsDefault, plain.sessionTimeoutMs),
-    sessionsMax: maxSessions,
-    evictsIdle: enableLruEviction,
-    memoryMiBMax: maxTotalMemoryMb,
-    machineStartTimeoutMs: sandboxStartTimeoutMs,
-    executionTimeoutMsMax: maxTimeoutMs ?? Math.max(maxTimeoutMsDefault, plain.executionTimeoutMs),
-    volumes: volumes.map((written) => volumeOf(written, base)),
-    network: typeof network === 'string' ? { kind: network } : { kind: 'allow', hosts: network.allow },
-    templates: templatesOf(templates),
-    outputBytesMax: outputMaxBytes,
-    sessions: sessions ?? (isGuarded ? 'client' : 'shared'),
-  }
-}
-
-/** `host:guest`, `host:guest:ro`. */
-function volumeOf(written: string, base: PathBase): SandboxVolume {
-  const [host = '', guest = '', access] = written.split(':')
-  return { hostPath: absolute(host, base), guestPath: resolve('/', guest), isReadOnly: access === 'ro' }
 }
 
 function templatesOf(templates: Values['templates']): readonly SandboxTemplate[] {
@@ -99,8 +57,8 @@ function templatesOf(templates: Values['templates']): readonly SandboxTemplate[]
   const all = new Map<string, SandboxTemplate>(
     ownTemplates.map((name) => [name, { name, language: name, ...plain }]),
   )
-  for (const [name, { language = all.get(name)?.language ?? 'python', env, ...each }] of templates)
-    all.set(name, { name, language, ...each, env: Object.fromEntries(env) })
+  for (const [name, { language = all.get(name)?.language ?? 'python', ...each }] of templates)
+    all.set(name, { name, language, ...each })
   return [...all.values()]
 }
 
@@ -135,6 +93,6 @@ function checkValues(at: Location, values: Values): void {
     )
   if (runtime === 'microsandbox-server' && volumes.length > 0)
     at.at('volumes').warn('are handed to the microsandbox server unchecked: it opens them by itself')
-  if (network === 'host')
+  if (network.kind === 'host')
     at.at('network').warn('is "host": code of a session reaches whatever this machine can reach')
 }

@@ -1,8 +1,14 @@
 // Every key of a server: its type, its default and its purpose.
 
+import { resolve } from 'node:path'
 import { type ChangeAction, changeActions } from '../upstream/contracts/list-guard.js'
-import { allowedHostPattern } from '../upstream/contracts/sandbox-config.js'
+import {
+  type SandboxNetwork,
+  type SandboxVolume,
+  allowedHostPattern,
+} from '../upstream/contracts/sandbox-config.js'
 import type { ConfirmRule, ServerProtocol } from '../upstream/contracts/server-config.js'
+import { absolute } from './paths.js'
 import { secretsOfArguments, secretsOfEnv, secretsOfHeaders, secretsOfUrl } from './secrets.js'
 import { latestStateless, sessionRevisions } from '../mcp/revisions.js'
 import {
@@ -19,6 +25,7 @@ import {
   integer,
   list,
   map,
+  mapped,
   milliseconds,
   object,
   oneOrMany,
@@ -370,10 +377,22 @@ const allowFields = {
   allow: required(list(allowedHost, { ...hosts, min: 1 }), []),
 }
 
-const network = or(
-  ['none', 'host'],
-  object(allowFields, { expected: 'an object like { "allow": ["example.com"] }' }),
+const network = mapped(
+  or(['none', 'host'], object(allowFields, { expected: 'an object like { "allow": ["example.com"] }' })),
+  (read): SandboxNetwork =>
+    typeof read === 'string' ? { kind: read } : { kind: 'allow', hosts: read.allow },
 )
+
+const writtenVolume = text(
+  'like "/srv/data:/data" or "/srv/data:/data:ro"',
+  '^[^:\\u0000]+:/[^:\\u0000]*(:r[ow])?$',
+  { isExpanded: true },
+)
+
+const volume = mapped(writtenVolume, (written, { reading }): SandboxVolume => {
+  const [host = '', guest = '', access] = written.split(':')
+  return { hostPath: absolute(host, reading), guestPath: resolve('/', guest), isReadOnly: access === 'ro' }
+})
 
 /** The templates that always exist; a configured one of the same name replaces it. */
 export const ownTemplates = ['python', 'node'] as const
@@ -386,7 +405,7 @@ const templateFields = {
   /** The image, for runtimes that have images. */
   image: optional(anyText),
   /** Environment variables for all programs of a session. ${VAR} is expanded. */
-  env: field(environment, {}),
+  env: field(mapped(environment, Object.fromEntries<string>), {}),
 }
 
 export const sandboxFields = {
@@ -420,15 +439,7 @@ export const sandboxFields = {
   /** Longest time that a call may name, in seconds. Absent: 300, or `executionTimeout` if that is longer. */
   maxTimeout: optional(seconds(1, day)),
   /** Folders of this machine that sessions see, each as `host:guest` or `host:guest:ro`. */
-  volumes: field(
-    list(
-      text('like "/srv/data:/data" or "/srv/data:/data:ro"', '^[^:\\u0000]+:/[^:\\u0000]*(:r[ow])?$', {
-        isExpanded: true,
-      }),
-    ),
-    [],
-    'MSB_SHARED_VOLUME_PATH',
-  ),
+  volumes: field(list(volume), [], 'MSB_SHARED_VOLUME_PATH'),
   /** [User for the code](sandbox.md#bubblewrap) if the proxy is root: its numbers and those of its group, like `1000:1000`. Absent: a user for each session. */
   runAs: optional(text('the numbers of a user and a group, like "1000:1000"', '^\\d{1,10}:\\d{1,10}$')),
   /** The network of the code: nothing, [the hosts](sandbox.md#hosts-that-code-may-reach) of `{ "allow": ["example.com"] }`, or with `host` everything that this machine reaches. */

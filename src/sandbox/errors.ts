@@ -20,31 +20,18 @@ export class SandboxError extends Error {
 
 type Category = 'configuration' | 'resource' | 'network' | 'execution' | 'session' | 'system'
 
-/** The kind of response, the category, the severity, the beginning of the message and the usual suggestions, by `error_code`. */
+/** The kind of response, the category, the severity and the usual suggestions, by `error_code`, with which most messages begin. */
 const facts = {
-  RESOURCE_LIMIT_EXCEEDED: ['refused', 'resource', 'medium', 'Resource limit exceeded: '],
-  INVALID_PARAMETER: ['arguments', 'execution', 'low', '', 'Correct the parameter and call again'],
-  SESSION_NOT_FOUND: ['arguments', 'session', 'low', 'Session not found: '],
-  TEMPLATE_MISMATCH: ['arguments', 'session', 'low', ''],
-  FILE_ACCESS_FAILED: [
-    'failed',
-    'execution',
-    'low',
-    'File access failed: ',
-    'Call list_files for what there is',
-  ],
-  CONFIGURATION_ERROR: [
-    'failed',
-    'configuration',
-    'high',
-    'Configuration error: ',
-    'Correct the configuration of the sandbox',
-  ],
+  RESOURCE_LIMIT_EXCEEDED: ['refused', 'resource', 'medium'],
+  INVALID_PARAMETER: ['arguments', 'execution', 'low', 'Correct the parameter and call again'],
+  SESSION_NOT_FOUND: ['arguments', 'session', 'low'],
+  TEMPLATE_MISMATCH: ['arguments', 'session', 'low'],
+  FILE_ACCESS_FAILED: ['failed', 'execution', 'low', 'Call list_files for what there is'],
+  CONFIGURATION_ERROR: ['failed', 'configuration', 'high', 'Correct the configuration of the sandbox'],
   SANDBOX_CREATION_FAILED: [
     'failed',
     'system',
     'high',
-    'Sandbox creation failed: ',
     'Call again',
     'Look at what mcps-proxy sandbox --check says',
   ],
@@ -52,26 +39,32 @@ const facts = {
     'failed',
     'network',
     'high',
-    'Connection error: ',
     'Check that the sandbox server runs, and its address and key',
   ],
-  CODE_EXECUTION_FAILED: ['failed', 'execution', 'medium', 'Code execution failed: '],
-  COMMAND_EXECUTION_FAILED: ['failed', 'execution', 'medium', 'Command execution failed: '],
-  WRAPPER_ERROR: ['failed', 'system', 'critical', 'Wrapper error: ', 'Look at the log of the server'],
+  CODE_EXECUTION_FAILED: ['failed', 'execution', 'medium'],
+  COMMAND_EXECUTION_FAILED: ['failed', 'execution', 'medium'],
+  WRAPPER_ERROR: ['failed', 'system', 'critical', 'Look at the log of the server'],
 } as const satisfies Readonly<
-  Record<string, readonly [SandboxRefusal, Category, severity: string, begins: string, ...usual: string[]]>
+  Record<string, readonly [SandboxRefusal, Category, severity: string, ...usual: string[]]>
 >
 
+type ErrorCode = keyof typeof facts
+
+/** Their messages are whole sentences. */
+const sentences: ReadonlySet<ErrorCode> = new Set(['INVALID_PARAMETER', 'TEMPLATE_MISMATCH'])
+
 export function sandboxError(
-  code: keyof typeof facts,
+  code: ErrorCode,
   why: string,
   context: Context,
   ...suggestions: readonly string[]
 ): SandboxError {
-  const [kind, category, severity, begins, ...usual] = facts[code]
+  const [kind, category, severity, ...usual] = facts[code]
   const all = [...suggestions, ...usual]
   const data = { error_code: code, category, severity, recovery_suggestions: all, context }
-  return new SandboxError(sandboxRefused(kind, `${begins}${why}`, data))
+  const words = code.toLowerCase().replaceAll('_', ' ')
+  const message = sentences.has(code) ? why : `${words[0]?.toUpperCase()}${words.slice(1)}: ${why}`
+  return new SandboxError(sandboxRefused(kind, message, data))
 }
 
 /** Reports a limit; `why` names the limit and its current use. */

@@ -1,9 +1,8 @@
 // The files of a session. Programs inside read and write them, since the host opens no path of a session.
 
 import { Buffer, isUtf8 } from 'node:buffer'
-import type PQueue from 'p-queue'
-import { fileFailed, resourceLimit } from './errors.js'
-import { type MachineUse, type SmallRun, inTurn, readAll } from './runs.js'
+import { fileFailed } from './errors.js'
+import { type MachineUse, type SmallRun, readAll } from './runs.js'
 
 /** The most bytes of a whole file that a client gets. */
 export const fileBytesMax: number = 10 * 1024 * 1024
@@ -11,34 +10,6 @@ export const fileBytesMax: number = 10 * 1024 * 1024
 const ENTRIES_MAX = 1000
 const LISTING_BYTES_MAX = 1024 * 1024
 const SIZE_LENGTH_MAX = 32
-
-/** A read above this many bytes is large: a result holds the file several times, as bytes and as JSON. */
-const LARGE_BYTES = 256 * 1024
-
-const LARGE_READS_WAITING_MAX = 64
-
-interface LargeTurns {
-  readonly largeReads: PQueue
-  readonly abort: AbortController
-  /** Resolves when the client has taken the results before, or has cancelled the call. */
-  readonly drained: () => Promise<void>
-}
-
-/** Runs a read; a large one waits for its turn among those of all sessions. @throws SandboxError */
-export async function inLargeTurn<T>(
-  { largeReads, abort, drained }: LargeTurns,
-  bytesMax: number,
-  read: () => Promise<T>,
-): Promise<T> {
-  if (bytesMax <= LARGE_BYTES) return read()
-  const done = inTurn(largeReads, LARGE_READS_WAITING_MAX, abort.signal, async () => {
-    await drained()
-    return read()
-  })
-  if (done === undefined)
-    throw resourceLimit('too many large files are being read', {}, 'Read smaller parts with offset and limit')
-  return done
-}
 
 export interface FilePart {
   readonly bytes: Buffer

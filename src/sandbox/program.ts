@@ -1,6 +1,6 @@
 // The three modes of `sandbox.js`: it serves one client on stdio, lists the usable runtimes, or confines a server for the proxy.
 //
-// The proxy that starts it passes the settings in one variable; without that, the variables `MSB_*` set them.
+// The proxy that starts it passes the settings in one variable.
 
 import { writeSync } from 'node:fs'
 import process from 'node:process'
@@ -19,16 +19,12 @@ import {
 } from './runtimes.js'
 import { openService } from './service.js'
 
-const USAGE = `usage: sandbox.js                                 serves MCP on stdin and stdout
-       sandbox.js --check                         says which runtimes can be used
-`
-
 /** Returns the exit code. */
 export async function runProgram(args: readonly string[]): Promise<number> {
   if (args.length === 0) return serve()
   if (args.length === 1 && args[0] === '--check') return check()
   if (args[0] === 'exec') return confine(args.slice(1))
-  process.stderr.write(USAGE)
+  process.stderr.write('usage: sandbox.js [--check]\n')
   return 2
 }
 
@@ -39,7 +35,7 @@ async function serve(): Promise<number> {
     for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, () => resolve())
   })
   try {
-    const settings = await readSettings()
+    const settings = readSettings()
     const service = await openService({ settings, runtime, log })
     const client = service.serve(stdio())
     await Promise.race([client, signal])
@@ -57,7 +53,7 @@ async function serve(): Promise<number> {
 async function check(): Promise<number> {
   const runtime = realRuntime()
   try {
-    const { text, isUsable } = await runtimeReport(await readSettings(), { runtime, log: () => undefined })
+    const { text, isUsable } = await runtimeReport(readSettings(), { runtime, log: () => undefined })
     // This mode carries no protocol on stdout.
     writeSync(1, text)
     return isUsable ? 0 : 1
@@ -118,28 +114,15 @@ function lineOf({ runtime: { id, isolation }, probe }: ProbedRuntime): string {
 
 const NAME_WIDTH = 20
 
-/** Reads the settings from the proxy, which has the same version, or else from the variables `MSB_*`. */
-async function readSettings(): Promise<SandboxSettings> {
-  const given = process.env[settingsVariable]
+/** Reads the settings from the proxy, which has the same version. */
+function readSettings(): SandboxSettings {
+  const value = objectIn(process.env[settingsVariable])
   // Programs of sessions get other variables; this one is for this process alone.
   delete process.env[settingsVariable]
-  if (given === undefined) return settingsFromEnvironment()
-  const value = objectIn(given)
   if (isSettings(value)) return value
-  throw new Error('its settings are none')
+  throw new Error(`${settingsVariable} has no settings: mcps-proxy sandbox starts this program`)
 }
 
 function isSettings(value: JsonObject | undefined): value is JsonObject & SandboxSettings {
   return value !== undefined && 'templates' in value
-}
-
-/** @throws ConfigError for a variable that cannot be used */
-async function settingsFromEnvironment(): Promise<SandboxSettings> {
-  // Settings from the proxy do not need the reader of configurations, which takes time to load.
-  const { resolveConfig } = await import('../config/config.js')
-  const section = { mcpServers: { sandbox: { type: 'sandbox' } } }
-  const from = { source: 'the environment', folder: process.cwd(), env: process.env }
-  const [server] = resolveConfig(section, from).schemas.get('default')?.servers ?? []
-  if (server?.kind !== 'sandbox') throw new Error('there is no sandbox in its own configuration')
-  return server.sandbox
 }

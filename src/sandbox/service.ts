@@ -20,8 +20,7 @@ import { Arguments } from './parameters.js'
 import { SandboxError, sandboxError } from './errors.js'
 import {
   type SandboxTool,
-  type SessionCall,
-  type ToolAround,
+  type ToolCall,
   type ToolResult,
   readResource,
   resourceTemplate,
@@ -33,7 +32,7 @@ import { isObject } from '../text/json-object.js'
 import { abortReasons } from './runs.js'
 import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
 import { type ProbedRuntime, chooseRuntime } from './runtimes.js'
-import { Sessions } from './sessions.js'
+import { type SessionContext, Sessions } from './sessions.js'
 
 /** The service sends no requests to its client. */
 const INFLIGHT_MAX = 1
@@ -78,8 +77,9 @@ export async function openService(
 
 export class SandboxService implements PeerOwner<never> {
   readonly facts: ServerAbout
-  readonly around: ToolAround
-  readonly #sandbox: SandboxRuntime
+  readonly sessions: Sessions
+  readonly #context: SessionContext
+  readonly largeReads: PQueue = new PQueue({ concurrency: LARGE_READS_MAX })
   readonly #tools: readonly SandboxTool[]
   readonly #timers = new Set<Timer>()
   readonly #calls = new Map<RequestId, AbortController>()
@@ -94,11 +94,9 @@ export class SandboxService implements PeerOwner<never> {
     const { id, isolation } = sandbox
     const network = sandbox.fixedNetwork ?? settings.network.kind
     this.facts = { runtime: id, isolation, network, tools: this.#tools.map((tool) => tool.name) }
-    const largeReads = new PQueue({ concurrency: LARGE_READS_MAX })
-    this.#sandbox = sandbox
-    const sessions = new Sessions(settings, sandbox, runtime, log)
-    this.around = { settings, sessions, runtime, log, largeReads }
-    this.#every(settings.cleanupIntervalMs, () => sessions.endExpired())
+    this.#context = { settings, sandbox, runtime, log }
+    this.sessions = new Sessions(this.#context)
+    this.#every(settings.cleanupIntervalMs, () => this.sessions.endExpired())
     this.#every(settings.orphanCleanupIntervalMs, () => void this.#sweep())
     const limits = probe.kind === 'usable' ? `, limits by ${probe.limits}` : ''
     log({
@@ -117,9 +115,9 @@ export class SandboxService implements PeerOwner<never> {
 
   /** Starts a session of each template and ends it; returns a line for each that cannot be started. */
   async trial(): Promise<readonly string[]> {
-    const { settings, sessions } = this.around
+    const { sessions } = this
     const problems: string[] = []
-    for (const { name } of settings.templates) {
+    for (const { name } of this.#context.settings.templates) {
       const { session } = sessions.open({ id: undefined, owner: '', template: name, flavor: undefined })
       const started = session.useMachine(new AbortController(), async () => '')
       const problem = await started.catch((error: unknown) => errorText(error))
@@ -136,22 +134,22 @@ export class SandboxService implements PeerOwner<never> {
 
   async #close(): Promise<void> {
     for (const timer of this.#timers) timer.cancel()
-    await this.around.sessions.close()
+    await this.sessions.close()
     await this.#peer?.close()
-    await this.#sandbox.close()
+    await this.#context.sandbox.close()
   }
 
   async #sweep(): Promise<void> {
     try {
-      await this.#sandbox.sweep()
+      await this.#context.sandbox.sweep()
     } catch (error) {
       const message = 'what other services left behind could not be removed'
-      this.around.log({ level: 'warn', message, details: { error } })
+      this.#context.log({ level: 'warn', message, details: { error } })
     }
   }
 
   #every(delayMs: number, run: () => void): void {
-    const timer = this.around.runtime.setTimer(delayMs, () => {
+    const timer = this.#context.runtime.setTimer(delayMs, () => {
       this.#timers.delete(timer)
       this.#every(delayMs, run)
       run()
@@ -173,7 +171,7 @@ export class SandboxService implements PeerOwner<never> {
       case 'tools/call':
         return void this.#running(id, (abort) => this.#callTool(frame, abort))
     }
-    if (this.around.settings.files)
+    if (this.#context.settings.files)
       switch (method) {
         case 'resources/list':
           return this.#peer?.reply(id, '{"resources":[]}')
@@ -222,7 +220,7 @@ export class SandboxService implements PeerOwner<never> {
   #initialized({ params }: RequestFrame): string {
     const { version: protocolVersion } =
       sessionRevision(params.members.string('protocolVersion')) ?? latestSession
-    const { files } = this.around.settings
+    const { files } = this.#context.settings
     return write({
       protocolVersion,
       capabilities: { tools: {}, ...(files && { resources: {} }) },
@@ -252,7 +250,7 @@ export class SandboxService implements PeerOwner<never> {
   /** Logs an internal fault and hides it from the client: its message may name files of the host. */
   #failure(error: unknown): SandboxError {
     if (error instanceof SandboxError) return error
-    this.around.log({ level: 'error', message: 'a call failed by an internal fault', details: { error } })
+    this.#context.log({ level: 'error', message: 'a call failed by an internal fault', details: { error } })
     return sandboxError('WRAPPER_ERROR', 'internal fault', {})
   }
 
@@ -278,10 +276,12 @@ export class SandboxService implements PeerOwner<never> {
   }
 
   /** A call may use the sessions of the principal that the proxy names, or the shared ones. */
-  #callOf({ params }: RequestFrame, abort: AbortController): SessionCall {
-    const isApart = this.around.settings.sessions === 'client'
-    const owner = isApart ? (params.meta.string(principalKey) ?? '') : ''
-    return { ...this.around, owner, abort, drained: () => this.#drained(abort.signal) }
+  #callOf({ params }: RequestFrame, abort: AbortController): ToolCall {
+    const { settings, runtime } = this.#context
+    const owner = settings.sessions === 'client' ? (params.meta.string(principalKey) ?? '') : ''
+    const own = { sessions: this.sessions, largeReads: this.largeReads, args: new Arguments({}) }
+    const drained = (): Promise<void> => this.#drained(abort.signal)
+    return { settings, runtime, ...own, owner, abort, drained, onOutput: undefined }
   }
 
   async #drained(signal: AbortSignal): Promise<void> {
@@ -296,7 +296,7 @@ export class SandboxService implements PeerOwner<never> {
     const span = params.meta.span('progressToken')
     if (span === undefined) return undefined
     const token = rawAt(line, span)
-    return new OutputProgress(this.around.runtime, (bytes, text) => {
+    return new OutputProgress(this.#context.runtime, (bytes, text) => {
       const told = `{"progressToken":${token},"progress":${bytes},"message":${quote(text)}}`
       this.#peer?.notify('notifications/progress', told)
     })

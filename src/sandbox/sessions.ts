@@ -5,7 +5,7 @@
 import type { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import PQueue from 'p-queue'
-import { type Clock, setDeadline, within } from '../runtime/deadline.js'
+import { setDeadline, within } from '../runtime/deadline.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
 import {
@@ -50,20 +50,22 @@ export interface SessionRequest {
   readonly flavor: SandboxFlavor | undefined
 }
 
+/** What all sessions of a service share. */
+export interface SessionContext {
+  readonly settings: SandboxSettings
+  readonly sandbox: SandboxRuntime
+  readonly runtime: Runtime
+  readonly log: LogSink
+}
+
 export class Sessions {
-  readonly #settings: SandboxSettings
-  readonly #sandbox: SandboxRuntime
-  readonly #runtime: Runtime
-  readonly #log: LogSink
+  readonly #context: SessionContext
   /** Sessions in order of use; the most recently used one is the last. */
   readonly #sessions = new Map<string, SandboxSession>()
   readonly #stopping = new Set<Promise<void>>()
 
-  constructor(settings: SandboxSettings, sandbox: SandboxRuntime, runtime: Runtime, log: LogSink) {
-    this.#settings = settings
-    this.#sandbox = sandbox
-    this.#runtime = runtime
-    this.#log = log
+  constructor(context: SessionContext) {
+    this.#context = context
   }
 
   open(wanted: SessionRequest): { readonly session: SandboxSession; readonly isCreated: boolean } {
@@ -92,7 +94,7 @@ export class Sessions {
     const key = keyOf(id, owner)
     const session = this.#sessions.get(key)
     if (session === undefined) return undefined
-    session.lastAccessedMs = this.#runtime.wallNow()
+    session.lastAccessedMs = this.#context.runtime.wallNow()
     this.#sessions.delete(key)
     this.#sessions.set(key, session)
     return session
@@ -111,7 +113,8 @@ export class Sessions {
   }
 
   endExpired(): void {
-    const since = this.#runtime.wallNow() - this.#settings.sessionTimeoutMs
+    const { runtime, settings } = this.#context
+    const since = runtime.wallNow() - settings.sessionTimeoutMs
     for (const session of this.#sessions.values())
       if (session.isIdle && session.lastAccessedMs < since) void this.#end(session)
   }
@@ -122,14 +125,13 @@ export class Sessions {
   }
 
   #create({ id = randomUUID(), owner, template: name, flavor: wanted }: SessionRequest): SandboxSession {
-    const { templates, defaultFlavor, outputBytesMax, volumes, network, machineStartTimeoutMs } =
-      this.#settings
+    const { templates, defaultFlavor, volumes, network, sandboxStartTimeoutMs } = this.#context.settings
     const template = templates.find((each) => each.name === name) ?? templates[0]
     if (template === undefined) throw new Error('there is no template')
     const flavor = wanted ?? defaultFlavor
     this.endExpired()
     this.#makeRoom(sandboxFlavors[flavor].memoryMiB, owner)
-    const facts = { id, owner, template: template.name, flavor, createdAtMs: this.#runtime.wallNow() }
+    const facts = { id, owner, template: template.name, flavor, createdAtMs: this.#context.runtime.wallNow() }
     const spec = {
       ...template,
       // It keeps a new session of the same name from the files of an earlier one.
@@ -138,9 +140,9 @@ export class Sessions {
       flavor: sandboxFlavors[flavor],
       volumes,
       network,
-      startTimeoutMs: machineStartTimeoutMs,
+      startTimeoutMs: sandboxStartTimeoutMs,
     }
-    const session = new SandboxSession(facts, spec, this.#sandbox, outputBytesMax, this.#runtime)
+    const session = new SandboxSession(facts, spec, this.#context)
     this.#sessions.set(keyOf(id, owner), session)
     return session
   }
@@ -152,14 +154,16 @@ export class Sessions {
 
   /** Names the limit that one more machine would exceed. */
   #shortage(memoryMiB: number): string | undefined {
-    const { sessionsMax, memoryMiBMax = Infinity } = this.#settings
+    const { maxSessions, maxTotalMemoryMb = Infinity } = this.#context.settings
     const count = this.#sessions.size
-    if (count >= sessionsMax) return `Sessions limit exceeded: ${count} >= ${sessionsMax}`
+    if (count >= maxSessions) return `Sessions limit exceeded: ${count} >= ${maxSessions}`
     const needed = [...this.#sessions.values()].reduce(
       (sum, { spec }) => sum + spec.flavor.memoryMiB,
       memoryMiB,
     )
-    return needed > memoryMiBMax ? `Memory limit exceeded: ${needed} MB > ${memoryMiBMax} MB` : undefined
+    return needed > maxTotalMemoryMb
+      ? `Memory limit exceeded: ${needed} MB > ${maxTotalMemoryMb} MB`
+      : undefined
   }
 
   #evict(why: string, owner: string): void {
@@ -168,12 +172,14 @@ export class Sessions {
     const share = ({ facts }: SandboxSession): number =>
       facts.owner === owner ? own : this.of(facts.owner).length - Math.min(own, 1)
     const idle = [...this.#sessions.values()].filter((each) => each.isIdle && share(each) >= Math.max(own, 1))
-    const [session] = this.#settings.evictsIdle ? idle.sort((one, other) => share(other) - share(one)) : []
+    const [session] = this.#context.settings.enableLruEviction
+      ? idle.sort((one, other) => share(other) - share(one))
+      : []
     if (session === undefined) {
       const wait = 'Wait until a call of another session has ended'
       throw resourceLimit(why, { sessions: this.#sessions.size }, wait)
     }
-    this.#log({ level: 'info', message: `session ${session.facts.id} makes room for a new one` })
+    this.#context.log({ level: 'info', message: `session ${session.facts.id} makes room for a new one` })
     void this.#end(session)
   }
 
@@ -181,7 +187,7 @@ export class Sessions {
     const { id, owner } = session.facts
     this.#sessions.delete(keyOf(id, owner))
     const ended = session.stop().catch((error: unknown) => {
-      this.#log({ level: 'error', message: `session ${id} could not be stopped`, details: { error } })
+      this.#context.log({ level: 'error', message: `session ${id} could not be stopped`, details: { error } })
     })
     this.#stopping.add(ended)
     return ended.finally(() => this.#stopping.delete(ended))
@@ -231,9 +237,7 @@ export class SandboxSession {
   readonly facts: SessionFacts
   readonly spec: MachineSpec
   lastAccessedMs: number
-  readonly #sandbox: SandboxRuntime
-  readonly #outputBytesMax: number
-  readonly #clock: Clock
+  readonly #context: Omit<SessionContext, 'log'>
   /** The machine of the session, which the first call starts, and the first one after its end again. */
   #machine: Promise<Machine> | undefined
   #repl: Repl | undefined
@@ -246,19 +250,11 @@ export class SandboxSession {
   /** The calls that run or wait. */
   readonly #calls = new Set<AbortController>()
 
-  constructor(
-    facts: SessionFacts,
-    spec: MachineSpec,
-    sandbox: SandboxRuntime,
-    outputBytesMax: number,
-    clock: Clock,
-  ) {
+  constructor(facts: SessionFacts, spec: MachineSpec, context: Omit<SessionContext, 'log'>) {
     this.facts = facts
     this.spec = spec
     this.lastAccessedMs = facts.createdAtMs
-    this.#sandbox = sandbox
-    this.#outputBytesMax = outputBytesMax
-    this.#clock = clock
+    this.#context = context
   }
 
   get isIdle(): boolean {
@@ -290,7 +286,7 @@ export class SandboxSession {
   useMachine<T>(abort: AbortController, use: (where: MachineUse) => Promise<T>): Promise<T> {
     return this.#inTurn('Command', this.#commands, abort, (machine) => {
       if (machine.evaluate !== undefined) throw fileFailed('this runtime gives no access to files', {})
-      return use({ machine, clock: this.#clock, signal: abort.signal })
+      return use({ machine, clock: this.#context.runtime, signal: abort.signal })
     })
   }
 
@@ -300,7 +296,7 @@ export class SandboxSession {
     for (const call of this.#calls) call.abort(abortReasons.stopped)
     const machine = await this.#machine?.catch(() => undefined)
     await machine?.stop()
-    await this.#sandbox.discard(this.spec.sessionId)
+    await this.#context.sandbox.discard(this.spec.sessionId)
   }
 
   /** Runs a call with the machine when its turn comes. A stopped session starts no machine, since no list would contain it. */
@@ -338,8 +334,9 @@ export class SandboxSession {
   }
 
   #start(): Promise<Machine> {
-    const starting = this.#sandbox.start(this.spec).catch((error: unknown) => {
-      throw startFailure(error, { runtime: this.#sandbox.id, language: this.spec.language })
+    const { sandbox } = this.#context
+    const starting = sandbox.start(this.spec).catch((error: unknown) => {
+      throw startFailure(error, { runtime: sandbox.id, language: this.spec.language })
     })
     const change = (state: 'ready' | 'error', machine: Promise<Machine> | undefined): void => {
       if (this.#state !== 'stopped') this.#state = state
@@ -360,10 +357,7 @@ export class SandboxSession {
 
   #interpreter(machine: Machine): Repl {
     if (this.#repl !== undefined && !this.#repl.isOver) return this.#repl
-    const repl = new Repl(
-      startInterpreter(this.spec.language, machine),
-      () => new CallOutput(this.#outputBytesMax),
-    )
+    const repl = new Repl(startInterpreter(this.spec.language, machine), () => this.#newOutput())
     this.#repl = repl
     void repl.ended.then(() => {
       this.#hasLost = true
@@ -371,10 +365,14 @@ export class SandboxSession {
     return repl
   }
 
+  #newOutput(): CallOutput {
+    return new CallOutput(this.#context.settings.outputMaxBytes)
+  }
+
   #executed(called: Called, machine: Machine, what: GuestProcess, terms: CallTerms): Promise<CallResult> {
-    const output = new CallOutput(this.#outputBytesMax)
+    const output = this.#newOutput()
     const end = async (): Promise<RunEnd> => {
-      const exit = await programEnd(what, this.#clock)
+      const exit = await programEnd(what, this.#context.runtime)
       if (exit.failure !== undefined || exit.limit !== undefined) return { kind: 'gone', exit }
       const exitCode = exitCodeOf(exit.code, exit.signal)
       return { kind: 'done', exitCode, hasArtifacts: machine.evaluate === undefined }
@@ -391,7 +389,7 @@ export class SandboxSession {
     { what, output, end }: Run,
     { timeoutMs, abort, onOutput }: CallTerms,
   ): Promise<CallResult> {
-    const [clock, { signal }] = [this.#clock, abort]
+    const [clock, { signal }] = [this.#context.runtime, abort]
     if (onOutput !== undefined) output.onOutput = onOutput
     const timer = setDeadline(clock, timeoutMs, () => abort.abort(abortReasons.late))
     const ended = await watchedEnd(end(), what, machine, signal, clock).finally(() => timer.cancel())
@@ -432,7 +430,7 @@ export class SandboxSession {
   }
 
   async #gone(called: Called, machine: Machine, exit: GuestExit, output: CallOutput): Promise<SandboxError> {
-    const ended = await within(machine.ended, MACHINE_END_WAIT_MS, this.#clock)
+    const ended = await within(machine.ended, MACHINE_END_WAIT_MS, this.#context.runtime)
     const who = called === 'Code' ? 'the interpreter' : 'the program'
     // The reason of a stopped machine explains nothing.
     const why = (ended?.reason === 'stopped' ? undefined : ended?.message) ?? exitInWords(who, exit)

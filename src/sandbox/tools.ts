@@ -3,14 +3,12 @@
 import { Buffer } from 'node:buffer'
 import type PQueue from 'p-queue'
 import { writeIndented } from '../jsonrpc/text.js'
-import type { LogSink, Runtime } from '../runtime/runtime.js'
 import { type SandboxSettings, flavorNames, olderToolNames } from '../upstream/contracts/sandbox-config.js'
-import { AllowedHosts } from './egress/allowed-hosts.js'
-import { fileFailed, noSuchSession, wrongArgument } from './errors.js'
+import { shownHosts } from './egress/allowed-hosts.js'
+import { fileFailed, noSuchSession, resourceLimit, wrongArgument } from './errors.js'
 import {
   type Artifact,
   fileBytesMax,
-  inLargeTurn,
   listFiles,
   mimeTypeOf,
   readFile,
@@ -18,8 +16,8 @@ import {
   writeFile,
 } from './files.js'
 import { type Arguments, type Parameter, type Schema, enumOf, int, string, strings } from './parameters.js'
-import type { CallResult, CallTerms, SandboxSession, Sessions } from './sessions.js'
-import { type MachineUse, readAll } from './runs.js'
+import type { CallResult, CallTerms, SandboxSession, SessionContext, Sessions } from './sessions.js'
+import { type MachineUse, inTurn, readAll } from './runs.js'
 
 export interface SandboxTool {
   readonly name: string
@@ -41,24 +39,16 @@ export interface ToolResult {
   readonly shown?: Members
 }
 
-export interface ToolAround {
-  readonly settings: SandboxSettings
+/** A call of a tool, or a read of a resource, which has no arguments. */
+export interface ToolCall extends Pick<SessionContext, 'settings' | 'runtime'> {
   readonly sessions: Sessions
-  readonly runtime: Runtime
   readonly largeReads: PQueue
-  readonly log: LogSink
-}
-
-export interface SessionCall extends ToolAround {
   /** The principal whose sessions the call may use. */
   readonly owner: string
+  readonly args: Arguments
   readonly abort: AbortController
   /** Resolves when the client has taken the results before, or has cancelled the call. */
   readonly drained: () => Promise<void>
-}
-
-export interface ToolCall extends SessionCall {
-  readonly args: Arguments
   /** Called with output while it arrives, when the client wants progress. */
   readonly onOutput: ((chunk: Buffer) => void) | undefined
 }
@@ -162,14 +152,14 @@ const folderPath = string('path', 'Path of the folder, from the working folder o
   default: '.',
 })
 
-function fileTools({ outputBytesMax }: SandboxSettings): SandboxTool[] {
-  const limit = int('limit', 'Most bytes to read', [1, fileBytesMax], { default: outputBytesMax })
+function fileTools({ outputMaxBytes }: SandboxSettings): SandboxTool[] {
+  const limit = int('limit', 'Most bytes to read', [1, fileBytesMax], { default: outputMaxBytes })
   return [
     {
       name: 'read_file',
       description: 'Read a file of a sandbox session',
       inputSchema: input([fileSession, filePath], [fileOffset, limit]),
-      run: (call) => readFileCall(call, call.args.get(limit) ?? outputBytesMax),
+      run: (call) => readFileCall(call, call.args.get(limit) ?? outputMaxBytes),
     },
     {
       name: 'write_file',
@@ -184,6 +174,27 @@ function fileTools({ outputBytesMax }: SandboxSettings): SandboxTool[] {
       run: listFilesCall,
     },
   ]
+}
+
+/** A read above this many bytes is large: a result holds the file several times, as bytes and as JSON. */
+const LARGE_BYTES = 256 * 1024
+
+const LARGE_READS_WAITING_MAX = 64
+
+/** Runs a read; a large one waits for its turn among those of all sessions. @throws SandboxError */
+async function inLargeTurn<T>(
+  { largeReads, abort, drained }: ToolCall,
+  bytesMax: number,
+  read: () => Promise<T>,
+): Promise<T> {
+  if (bytesMax <= LARGE_BYTES) return read()
+  const done = inTurn(largeReads, LARGE_READS_WAITING_MAX, abort.signal, async () => {
+    await drained()
+    return read()
+  })
+  if (done === undefined)
+    throw resourceLimit('too many large files are being read', {}, 'Read smaller parts with offset and limit')
+  return done
 }
 
 async function readFileCall(call: ToolCall, limit: number): Promise<ToolResult> {
@@ -276,14 +287,14 @@ function input(
   return { type: 'object', properties, ...(names.length > 0 && { required: names }) }
 }
 
-function runParameters({ templates, defaultFlavor, executionTimeoutMsMax }: SandboxSettings) {
+function runParameters({ templates, defaultFlavor, maxTimeoutMs }: SandboxSettings) {
   const names = templates.map(({ name }) => name)
   const flavors = 'Resource configuration for the sandbox'
   return {
     template: enumOf('template', 'Sandbox template', names, names[0]),
     session: string('session_id', 'Optional session ID for session reuse'),
     flavor: enumOf('flavor', flavors, flavorNames, defaultFlavor),
-    timeout: int('timeout', 'Optional execution timeout in seconds', [1, executionTimeoutMsMax / 1000]),
+    timeout: int('timeout', 'Optional execution timeout in seconds', [1, maxTimeoutMs / 1000]),
   }
 }
 
@@ -302,7 +313,7 @@ function reachOf(network: SandboxSettings['network']): string {
     case 'host':
       return 'Programs reach the network of the host.'
     case 'allow':
-      return `Programs reach these hosts alone, over https://: ${new AllowedHosts(network.hosts).shown}.`
+      return `Programs reach these hosts alone, over https://: ${shownHosts(network.hosts)}.`
   }
 }
 
@@ -375,7 +386,7 @@ function readResourceUri(uri: string): { readonly sessionId: string; readonly pa
 }
 
 /** Returns the result; undefined when the session does not exist, or the URI has another form. @throws SandboxError */
-export async function readResource(uri: string, call: SessionCall): Promise<Members | undefined> {
+export async function readResource(uri: string, call: ToolCall): Promise<Members | undefined> {
   const { sessionId, path } = readResourceUri(uri)
   const session = call.sessions.find(sessionId, call.owner)
   if (path === undefined || session === undefined) return undefined

@@ -1,8 +1,8 @@
 // Fetches the secrets that a configuration refers to.
 
 import type { Readable } from 'node:stream'
+import type { InputConfig } from '../config/configuration.js'
 import {
-  type InputConfig,
   type NotedReferences,
   type ReferencesAbout,
   type Resolution,

@@ -134,7 +134,7 @@ describe('a session', () => {
     near.read(false)
     const args = { session_id, path: 'nul', limit: 10_485_760 }
     const reads = Array.from({ length: 12 }, () => sandbox.call('read_file', args))
-    const { largeReads } = service.around
+    const { largeReads } = service
     await until(() => far.congested && largeReads.size === 4)
     assert(far.backlogBytes < 5 * 2 * 2_700_000, 'four results of twice the file as base64')
     near.read(true)

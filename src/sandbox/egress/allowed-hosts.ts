@@ -7,41 +7,24 @@ const USUAL_PORT = 443
 
 const SHOWN_LENGTH_MAX = 1000
 
-interface AllowedHost {
-  readonly name: string
-  readonly isSuffix: boolean
-  readonly port: number
+/** The hosts for people, cut when they are many. */
+export function shownHosts(hosts: readonly string[]): string {
+  const whole = hosts.join(', ')
+  return whole.length > SHOWN_LENGTH_MAX ? `${whole.slice(0, SHOWN_LENGTH_MAX)}…` : whole
 }
 
-/** `example.com`, `*.example.com`, `api.example.com:8443`. */
-export class AllowedHosts {
-  /** The list for people, cut when it is long. */
-  readonly shown: string
-  readonly #hosts: readonly AllowedHost[]
-
-  /** An entry that is not a valid host name allows no host. */
-  constructor(written: readonly string[]) {
-    const whole = written.join(', ')
-    this.shown = whole.length > SHOWN_LENGTH_MAX ? `${whole.slice(0, SHOWN_LENGTH_MAX)}…` : whole
-    this.#hosts = written.flatMap((each) => allowedHost(each) ?? [])
-  }
-
-  /** `host` must be a result of `hostName`. */
-  allows(host: string, port: number): boolean {
-    return this.#hosts.some(
-      ({ name, isSuffix, port: allowed }) =>
-        (isSuffix ? host.endsWith(`.${name}`) : host === name) && port === allowed,
-    )
-  }
-}
-
-function allowedHost(written: string): AllowedHost | undefined {
-  const [host = '', port] = written.split(':', 2)
-  const isSuffix = host.startsWith('*.')
-  const name = hostName(isSuffix ? host.slice(2) : host)
-  return name === undefined
-    ? undefined
-    : { name, isSuffix, port: port === undefined ? USUAL_PORT : Number(port) }
+/**
+ * Whether one of the entries allows a destination: `example.com`, `*.example.com`, `api.example.com:8443`. An entry that is not a
+ * valid host name allows no host.
+ */
+export function isAllowed(hosts: readonly string[], { host, port }: Destination): boolean {
+  return hosts.some((written) => {
+    const [pattern = '', allowed = USUAL_PORT] = written.split(':', 2)
+    const isSuffix = pattern.startsWith('*.')
+    const name = hostName(isSuffix ? pattern.slice(2) : pattern)
+    if (name === undefined || Number(allowed) !== port) return false
+    return isSuffix ? host.endsWith(`.${name}`) : host === name
+  })
 }
 
 const LABEL = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?'
@@ -126,9 +109,9 @@ export function refusalText({ reason, to }: EgressRefusal): string {
 }
 
 /** Many programs show only the first line of a response, so the reason stands there too. */
-export function refusalResponse(refused: EgressRefusal, allowed: AllowedHosts): string {
+export function refusalResponse(refused: EgressRefusal, hosts: readonly string[]): string {
   const text = refusalText(refused)
-  const body = `${text}\nPrograms in this sandbox reach only these hosts, over https://: ${allowed.shown}\n`
+  const body = `${text}\nPrograms in this sandbox reach only these hosts, over https://: ${shownHosts(hosts)}\n`
   return [
     `HTTP/1.1 ${refused.status} ${text}`,
     'Content-Type: text/plain; charset=utf-8',

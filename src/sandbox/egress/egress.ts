@@ -9,10 +9,10 @@ import type { Duplex, Readable } from 'node:stream'
 import { setDeadline, within } from '../../runtime/deadline.js'
 import type { LogSink } from '../../runtime/runtime.js'
 import {
-  AllowedHosts,
   type Destination,
   type EgressRefusal,
   hostName,
+  isAllowed,
   proxyRequest,
   refusal,
   refusalResponse,
@@ -57,7 +57,8 @@ const MINUTE_MS = 60_000
 const CONNECTIONS_MAX = 64
 
 export class Egress {
-  readonly allowed: AllowedHosts
+  /** The configured entries. */
+  readonly hosts: readonly string[]
   readonly runtime: EgressRuntime
   readonly #who: string
   readonly #log: LogSink
@@ -66,9 +67,9 @@ export class Egress {
   #server: Server | undefined
   #isOver = false
 
-  /** `hosts` are the configured entries; log lines say that `who` was refused. */
+  /** Log lines say that `who` was refused. */
   constructor(hosts: readonly string[], who: string, runtime: EgressRuntime, log: LogSink) {
-    this.allowed = new AllowedHosts(hosts)
+    this.hosts = hosts
     this.runtime = runtime
     this.#who = who
     this.#log = log
@@ -194,8 +195,8 @@ class EgressConnection {
   }
 
   async #reached(to: Destination): Promise<Duplex | EgressRefusal> {
-    const { allowed, runtime } = this.#egress
-    if (!allowed.allows(to.host, to.port)) return refusal(403, 'is not an allowed host', to)
+    const { hosts, runtime } = this.#egress
+    if (!isAllowed(hosts, to)) return refusal(403, 'is not an allowed host', to)
     if (!this.#egress.mayDial()) return refusal(503, 'has to wait: too many connections within a minute', to)
     return dial(to, runtime, this.#life.signal)
   }
@@ -252,7 +253,7 @@ class EgressConnection {
     // A program that still writes must not be reset before it has read the reason.
     program.resume()
     program.once('finish', () => this.close())
-    program.end(refusalResponse(refused, this.#egress.allowed))
+    program.end(refusalResponse(refused, this.#egress.hosts))
   }
 }
 

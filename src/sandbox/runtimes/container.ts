@@ -49,7 +49,7 @@ export class ContainerDriver implements MachineDriver {
     const engine = await this.#found()
     if (typeof engine === 'string')
       return { kind: 'unusable', why: engine, remedy: 'install Docker or Podman, and start it' }
-    const images = imagesOf(this.#templates)
+    const images = [...new Set(this.#templates.map(imageOf))]
     for (const image of images)
       if (await hasImage(engine, image)) return { kind: 'usable', limits: engine.kind }
     const why = `${engine.kind} has none of the images ${images.join(', ')}, and none is fetched unasked`
@@ -133,10 +133,6 @@ const usualImages: Readonly<Record<SandboxLanguage, string>> = {
 
 function imageOf({ language, image }: TemplateImage): string {
   return image ?? usualImages[language]
-}
-
-function imagesOf(templates: readonly TemplateImage[]): string[] {
-  return [...new Set(templates.length === 0 ? Object.values(usualImages) : templates.map(imageOf))]
 }
 
 /** The engines in order of preference: the service uses the first that answers. */

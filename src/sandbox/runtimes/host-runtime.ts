@@ -40,8 +40,8 @@ export interface MachineDriver {
   probe(identity: HostIdentity | undefined): Promise<RuntimeProbe>
   /** @throws MachineStartError */
   start(spec: MachineSpec, place: MachinePlace): Promise<HostMachine>
-  /** Removes what services that were killed have left, beside their folders. */
-  removeRemains(owners: ReadonlySet<string>): Promise<void>
+  /** Removes what services that were killed have left, beside their folders; absent where nothing outlives a service. */
+  removeRemains?(owners: ReadonlySet<string>): Promise<void>
 }
 
 export class HostRuntime implements SandboxRuntime {
@@ -94,7 +94,7 @@ export class HostRuntime implements SandboxRuntime {
   }
 
   async sweep(): Promise<void> {
-    await this.#driver.removeRemains(new Set(await this.#folder.dead()))
+    await this.#driver.removeRemains?.(new Set(await this.#folder.dead()))
     await this.#folder.sweep()
   }
 

@@ -5,7 +5,6 @@
 
 import process from 'node:process'
 import type { Runtime } from '../../runtime/runtime.js'
-import { MachineStartError } from '../runtime.js'
 
 export interface HostIdentity {
   readonly uid: number
@@ -44,12 +43,11 @@ export class Identities {
 
   #take(sessionId: string): number {
     const taken = new Set(this.#bySession.values())
-    if (taken.size === IDS) throw new MachineStartError(`there are ${IDS} sessions already`)
-    while (taken.has(this.#next)) this.#next = (this.#next + 1) % IDS
-    const slot = this.#next
-    this.#next = (slot + 1) % IDS
-    this.#bySession.set(sessionId, slot)
-    return slot
+    // There are more numbers than a service may have sessions.
+    do this.#next = (this.#next + 1) % IDS
+    while (taken.has(this.#next))
+    this.#bySession.set(sessionId, this.#next)
+    return this.#next
   }
 }
 

@@ -82,16 +82,16 @@ export interface SandboxSettings {
   readonly sessionTimeoutMs: number
   readonly cleanupIntervalMs: number
   readonly orphanCleanupIntervalMs: number
-  readonly sessionsMax: number
+  readonly maxSessions: number
   /** Whether the session that was not used for longest makes room for a new one. */
-  readonly evictsIdle: boolean
+  readonly enableLruEviction: boolean
   /** Of all sessions together, by their flavors; undefined for no limit. */
-  readonly memoryMiBMax: number | undefined
+  readonly maxTotalMemoryMb: number | undefined
   readonly defaultFlavor: SandboxFlavor
-  readonly machineStartTimeoutMs: number
+  readonly sandboxStartTimeoutMs: number
   readonly executionTimeoutMs: number
   /** The limits that a call may ask for. */
-  readonly executionTimeoutMsMax: number
+  readonly maxTimeoutMs: number
   readonly volumes: readonly SandboxVolume[]
   /** Folders of programs that the service adds, besides those of the system. Absolute. */
   readonly programs: readonly string[]
@@ -103,7 +103,7 @@ export interface SandboxSettings {
   /** Whether clients can read and write files of their sessions. */
   readonly files: boolean
   /** Of one stream of one call; beyond it the middle is left out. */
-  readonly outputBytesMax: number
+  readonly outputMaxBytes: number
   /** Which clients see a session: all of them, or only the one that has opened it. */
   readonly sessions: 'shared' | 'client'
 }

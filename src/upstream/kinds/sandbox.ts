@@ -57,7 +57,7 @@ function programConfig(
   marks: Readonly<Record<string, string>>,
 ): StdioServerConfig {
   const { sandbox, ...common } = config
-  const { memoryMiBMax } = sandbox
+  const { maxTotalMemoryMb } = sandbox
   return {
     ...common,
     kind: 'stdio',
@@ -75,7 +75,7 @@ function programConfig(
     isolation: 'shared',
     idleTimeoutMs: undefined,
     stopTimeoutMs: STOP_TIMEOUT_MS,
-    memoryLimitBytes: memoryMiBMax === undefined ? undefined : memoryMiBMax * MiB + OWN_BYTES_MAX,
+    memoryLimitBytes: maxTotalMemoryMb === undefined ? undefined : maxTotalMemoryMb * MiB + OWN_BYTES_MAX,
     sandbox: undefined,
     onTimeout: 'cancel',
   }

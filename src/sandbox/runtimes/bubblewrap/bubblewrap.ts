@@ -35,18 +35,12 @@ export class BubblewrapDriver implements MachineDriver {
   }
 
   async start(spec: MachineSpec, place: MachinePlace): Promise<HostMachine> {
-    const { probe, host } = (await this.#findings) ?? unusable('it was not probed', 'probe it')
-    if (host === undefined)
-      throw new MachineStartError(
-        probe.kind === 'unusable' ? `${probe.why}; ${probe.remedy}` : 'bubblewrap cannot be used',
-      )
+    const host = (await this.#findings)?.host
+    if (host === undefined) throw new MachineStartError('bubblewrap cannot be used')
     const [runtime, log] = [this.#runtime, this.#log]
     const interpreter = findInterpreter(spec, this.#programs)
     return startMachine({ runtime, log, host, spec, place, interpreter, name: scopeName() })
   }
-
-  /** Machines and scopes of dead services have ended with them. */
-  async removeRemains(): Promise<void> {}
 }
 
 /** Programs inside see the name, so it carries no fact of the service. */
