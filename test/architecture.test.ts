@@ -118,15 +118,15 @@ const linesMax = table(`
   upstream/contracts     | 745
   upstream/process       | 1168
   upstream/auth          | 331
-  login                  | 2481
+  login                  | 2465
   upstream/server        | 4596
-  upstream/http          | 226
+  upstream/http          | 224
   kept                   | 439
   store                  | 1483
   upstream/kinds         | 606
   limits                 | 171
   real-runtime           | 47
-  config                 | 4244
+  config                 | 4241
   lock                   | 645
   log                    | 483
   record                 | 254
@@ -139,18 +139,18 @@ const linesMax = table(`
   policy                 | 418
   proxy                  | 905
   front-auth             | 1049
-  gateway                | 1497
+  gateway                | 1484
   metrics                | 923
   index                  | 49
-  replay                 | 1881
+  replay                 | 1876
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
   cli                    | 5143
   cli/clients            | 1399
   servers                | 277
-  sandbox                | 5746
-  sandbox/egress         | 633
+  sandbox                | 5720
+  sandbox/egress         | 610
   sandbox/guest          | 484
 `)
 

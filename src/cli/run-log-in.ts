@@ -16,7 +16,7 @@ export async function runLogIn(): Promise<number> {
   const { folder, target, moreScopes, version } = read.value
   const runtime = realRuntime()
   const store = new LoginStore(folder, runtime)
-  const login = new ServerLogin(target, store, runtime, () => {})
+  const login = new ServerLogin({ target, store, runtime, tell: () => {} })
   await within(login.ask(true, moreScopes, version), LOGIN_JOB_MS, runtime)
   login.close()
   await runtime.close()

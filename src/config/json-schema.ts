@@ -2,7 +2,7 @@
 //
 // `scripts/config-schema.mjs` writes it to `config.schema.json`; nothing at run time imports it.
 
-import { rootFields } from './keys.js'
+import { groupFields, rootFields } from './keys.js'
 import {
   anyServerFields,
   httpFields,
@@ -17,15 +17,16 @@ import {
 import { type JsonSchema, namesOnOneLine, objectSchema } from './values.js'
 
 export function configJsonSchema(): JsonSchema {
-  const root = objectSchema(rootFields)
-  const refs = Object.keys(sharedFields).map((key) => [key, { $ref: `#/$defs/server/properties/${key}` }])
+  const root = withRefs(objectSchema(rootFields))
+  const properties = Object(root['properties'])
+  const group = withRefs(objectSchema(groupFields))
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Configuration of mcps-proxy',
     description:
       'Either named groups of servers under "schemas", or one group under "mcpServers" or "servers".',
     ...root,
-    properties: { ...Object(root['properties']), ...Object.fromEntries(refs) },
+    properties: { ...properties, schemas: { ...properties.schemas, additionalProperties: group } },
     oneOf: [{ required: ['schemas'] }, { required: ['mcpServers'] }, { required: ['servers'] }],
     $defs: {
       servers: {
@@ -36,6 +37,12 @@ export function configJsonSchema(): JsonSchema {
       server: serverSchema(),
     },
   }
+}
+
+/** The keys that stand beside servers, as those of a server. */
+function withRefs(schema: JsonSchema): JsonSchema {
+  const refs = Object.keys(sharedFields).map((key) => [key, { $ref: `#/$defs/server/properties/${key}` }])
+  return { ...schema, properties: { ...Object(schema['properties']), ...Object.fromEntries(refs) } }
 }
 
 /** The keys of a server follow from its `type`; without one, from the key `command` or a key for an address. */

@@ -7,17 +7,11 @@ export const refusedKeys: ReadonlyMap<string, string> = new Map([
   ['allowWrite', 'write "write"'],
 ])
 
-/** Keys of the whole file that stand in `server`, in a group or in one server by mistake. */
-export const wholeFileKeyHints: ReadonlyMap<string, string> = new Map(
-  ['mcpServers', 'schemas', 'profiles', 'limits', 'audit', 'logging', 'inputs', 'processesMax'].map((key) => [
-    key,
-    'it belongs at the top level of the file',
-  ]),
-)
-
-/** Keys of a server in other clients' files that the proxy does not have, with what to write instead. */
-export const serverKeyHints: ReadonlyMap<string, string> = new Map([
-  ...wholeFileKeyHints,
+/** Keys of the whole file that stand elsewhere by mistake, and keys of servers in the files of other clients. */
+export const keyHints: ReadonlyMap<string, string> = new Map([
+  ...['mcpServers', 'schemas', 'profiles', 'limits', 'audit', 'logging', 'inputs', 'processesMax'].map(
+    (key) => [key, 'it belongs at the top level of the file'] as const,
+  ),
   ['includeTools', 'write "tools": { "allow": […] }'],
   ...['excludeTools', 'disabledTools'].map((key) => [key, 'write "tools": { "deny": […] }'] as const),
   ...['trust', 'alwaysAllow', 'autoApprove', 'alwaysLoad'].map(

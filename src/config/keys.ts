@@ -5,7 +5,6 @@
 
 import { isObject } from '../text/json-object.js'
 import { isLoopback } from '../text/loopback.js'
-import { wholeFileKeyHints } from './key-hints.js'
 import { secretsOfUrl } from './secrets.js'
 import {
   anyText,
@@ -102,16 +101,16 @@ const scope = text('one scope, without spaces and quotes', '^[\\x21\\x23-\\x5b\\
 const introspectionFields = {
   /** Address of the introspection endpoint (RFC 7662). */
   url: required(safeAddress, ''),
-  /** The client id of the front at the authorization server. */
+  /** The client id of the front there. */
   clientId: required(anyText, ''),
-  /** Its secret; ${VAR} is expanded. */
+  /** Its secret. */
   clientSecret: required(secret(), ''),
 }
 
 const issuerFields = {
-  /** The authorization server, exactly as its tokens and its metadata write it. */
+  /** The authorization server, as its tokens write it. */
   issuer: required(issuer, ''),
-  /** Further values of "aud" that are accepted, such as the identifier of an API; the addresses under publicUrl always are. */
+  /** Further values of "aud" that are accepted; the addresses under publicUrl always are. */
   audience: field(names, []),
   /** Signatures that are accepted. */
   algorithms: field(list(algorithm, { min: 1 }), ['RS256', 'ES256']),
@@ -126,7 +125,7 @@ const frontLoginFields = {
   issuer: optional(issuer),
   /** The client id of the front there, with the redirect URI PUBLICURL/login/identity. */
   clientId: required(anyText, ''),
-  /** Its secret; ${VAR} is expanded. */
+  /** Its secret. */
   clientSecret: required(secret(), ''),
 }
 
@@ -142,7 +141,7 @@ const authRuleFields = {
 }
 
 const frontAuthFields = {
-  /** The scopes that clients ask for, if the token names them otherwise, such as "api://mcp/mcp.read". Absent: those of the rules. */
+  /** The scopes that clients ask for, such as "api://mcp/mcp.read". Absent: those of the rules. */
   scopes: field(list(scope), []),
   /** The authorization servers whose tokens are accepted. */
   issuers: required(objects(issuerFields, { isClosed: true, min: 1, max: 16 }), []),
@@ -159,12 +158,12 @@ const frontAuthFields = {
     }),
     [],
   ),
-  /** The client of the front, with which users log in before they log in to a server. */
+  /** The client with which users log in before they log in to a server. */
   login: optional(object(frontLoginFields, { isClosed: true })),
 }
 
 const metricsFields = {
-  /** TCP port on which metrics are served without a token; 0 takes a free one. Absent: only GET /metrics of the HTTP front. */
+  /** TCP port for metrics without a token; 0 takes a free one. Absent: only GET /metrics of the HTTP front. */
   port: optional(integer(0, 65_535)),
   /** Address that this port binds. */
   host: field(anyText, '127.0.0.1'),
@@ -200,11 +199,11 @@ const tokenFields = {
 }
 
 const uiFields = {
-  /** Whether --ui serves the inspector on a front that other machines reach, which needs a token. */
+  /** Whether --ui serves it on a front that other machines reach, which needs a token. */
   remote: field(boolean(), false),
-  /** Whether the inspector takes secrets out of the messages that it shows and exports. */
+  /** Whether it takes secrets out of the messages that it shows and exports. */
   redact: field(boolean(), true),
-  /** How much of the latest messages the inspector keeps while its page is closed. Absent: nothing, and 16 MiB while it is open. */
+  /** How much of the latest messages is kept while the page is closed. Absent: nothing, and 16 MiB while it is open. */
   history: optional(size(64 * 1024, 1024 ** 3)),
 }
 
@@ -220,7 +219,7 @@ const origin = mapped(anyText, (read, at) => {
 const corsFields = {
   /** Whether the HTTP front answers cross-origin requests. */
   enabled: field(boolean(), true, 'MCP_ENABLE_CORS'),
-  /** Origins of pages that may call; "*" is every origin if the front has a token, and none without one. */
+  /** Origins of pages that may call; "*" is every origin, and none if the front has no token. */
   origins: field(list(origin), ['*'], 'MCP_CORS_ORIGINS'),
   /** HTTP methods that a cross-origin page may use. */
   methods: field(httpNames, ['GET', 'POST', 'DELETE', 'OPTIONS']),
@@ -255,38 +254,38 @@ export const frontFields = {
   name: field(anyText, 'mcps-proxy'),
   /** The version that clients see as serverInfo.version. Absent: the version of mcps-proxy. */
   version: optional(anyText),
-  /** Further host names under which clients reach the HTTP front, as behind a reverse proxy. */
+  /** Further host names under which clients reach the HTTP front. */
   allowedHosts: field(list(hostName), []),
-  /** Header field in which a reverse proxy writes the address of the client; the last address in it counts. Only for a front that nothing but the reverse proxy can reach. Absent: the address of the connection. */
+  /** Header field whose last address is that of the client. Only for a front that nothing but a reverse proxy can reach. Absent: the address of the connection. */
   clientAddressField: optional(
     text(
       'the name of a header field that lists addresses, such as "X-Forwarded-For" (not "Forwarded")',
       `^(?![Ff]orwarded$)${httpCharacter}{1,100}$`,
     ),
   ),
-  /** The address under which clients reach the HTTP front, as behind a reverse proxy; its host is one of allowedHosts. */
+  /** The address under which clients reach the HTTP front; its host is one of allowedHosts. */
   publicUrl: optional(publicUrl),
-  /** How long calls may take to finish after the proxy is asked to stop, in milliseconds. Absent: 5000. */
+  /** Time in ms that calls may take to finish after the proxy is asked to stop. Absent: 5000. */
   drainTimeout: optional(milliseconds(0, 3_600_000)),
-  /** How long the HTTP front serves everything on after SIGTERM, in milliseconds, while GET /ready has balancers choose another instance. Absent: 5000 with a store, else 0. */
+  /** Time in ms after SIGTERM for which the HTTP front serves everything, until balancers know by GET /ready. Absent: 5000 with a store, else 0. */
   drainDelay: optional(milliseconds(0, 3_600_000)),
-  /** Bearer token that HTTP clients must present; ${VAR} is expanded. MCPS_PROXY_TOKEN overrides it. */
+  /** Bearer token of HTTP clients. MCPS_PROXY_TOKEN overrides it. */
   token: optional(
     secret('letters, digits and signs of ASCII, without spaces', '^[\\u0021-\\u007e]+$'),
     'MCPS_PROXY_TOKEN',
   ),
-  /** Secret that seals session ids, and signs the requestState of servers if there are several principals; the same on all instances. ${VAR} is expanded. MCPS_PROXY_STATE_KEY overrides it. Absent: session ids have a key in ~/.mcps-proxy, and states a random one at each start. */
+  /** Secret that seals session ids and signs states, the same on all instances. MCPS_PROXY_STATE_KEY overrides it. Absent: ids have a key in ~/.mcps-proxy, and states a random one at each start. */
   stateKey: optional(stateKey, 'MCPS_PROXY_STATE_KEY'),
-  /** The previous stateKey, whose session ids and signatures stay valid; ${VAR} is expanded. */
+  /** The previous stateKey, whose session ids and signatures stay valid. */
   previousStateKey: optional(stateKey),
-  /** The name of this instance among those with the same stateKey, which session ids begin with. MCPS_PROXY_INSTANCE overrides it. Absent: random at each start. */
+  /** The name of this instance, with which session ids begin. MCPS_PROXY_INSTANCE overrides it. Absent: random at each start. */
   instance: optional(
     text('1 to 32 lower-case letters, digits and "-"', '^[a-z0-9-]{1,32}$'),
     'MCPS_PROXY_INSTANCE',
   ),
-  /** How long after its start a session may go on in another process, in milliseconds. */
+  /** Time in ms after its start for which a session may go on in another process. */
   sessionMaxAge: field(milliseconds(0, undefined, 60_000), SESSION_MAX_AGE_MS),
-  /** The Redis or Valkey that several instances share, such as "redis://store:6379"; ${VAR} is expanded. MCPS_PROXY_STORE overrides it. Absent: each instance counts and remembers alone. */
+  /** The Redis or Valkey that several instances share, such as "redis://store:6379". MCPS_PROXY_STORE overrides it. */
   store: optional(storeAddress, 'MCPS_PROXY_STORE'),
   /** Metrics for Prometheus. Absent: nothing is counted. */
   metrics: optional(object(metricsFields, { expected: 'an object like { "port": 9464 }' })),
@@ -301,14 +300,14 @@ export const frontFields = {
 }
 
 /** Access tokens are made for the address of the front, which only `publicUrl` names. */
-export const frontType = object(frontFields, { needs: [['auth', 'publicUrl']], hints: wholeFileKeyHints })
+export const frontType = object(frontFields, { needs: [['auth', 'publicUrl']] })
 
 const stdioFields = {
   /** Encoding of the stdio front; MCP knows only UTF-8. */
   encoding: field(choice('utf8', 'utf-8'), 'utf8'),
   /** The end of a message on stdio; MCP knows only the line feed. */
   delimiter: field(choice('\n'), '\n'),
-  /** Longest time, in milliseconds, for a call to a server without `timeout`. */
+  /** Longest time in ms for a call to a server without `timeout`. */
   timeout: field(milliseconds(1, undefined, 1000), callTimeoutMsDefault),
 }
 
@@ -335,7 +334,7 @@ const auditFields = {
   file: required(or(['stderr'], path('any', 'a file')), ''),
   /** Whether lines have arguments and results, without secrets. */
   payloads: field(boolean(), false),
-  /** The methods of which every call has a line; "*" stands for any characters. Refused calls always have one. */
+  /** The methods of which every call has a line; "*" stands for any characters. Refused calls have one. */
   methods: field(names, ['tools/call', 'prompts/get', 'resources/read']),
   /** Whether calls continue or are refused while their lines may be lost. */
   onError: field(choice('continue', 'refuse'), 'continue'),
@@ -494,7 +493,7 @@ export const rootFields = {
   logging: field(object(loggingFields), {}),
   /** A line for each call, in a file or on stderr. */
   audit: optional(audit),
-  /** How long, in milliseconds, the first lists wait for servers that are still starting. Absent: as long as the client waits for an answer, and 1500 if lists are kept. */
+  /** Longest time in ms that the first lists wait for servers that are starting. Absent: as long as the client waits, and 1500 if lists are kept. */
   startupGraceMs: optional(integer(0, 600_000)),
   /** Most processes of servers at once, of all groups together. Absent: 256. */
   processesMax: optional(integer(1, 65_536)),

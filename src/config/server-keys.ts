@@ -104,7 +104,7 @@ export const sharedFields = {
 }
 
 export const lockRuleFields = {
-  /** The effect of a change: a line in the log, an item that no client sees, or a server that is not used. Absent: warn. */
+  /** The effect of a change: a line in the log, a hidden item, or a server that is not used. Absent: warn. */
   onChange: optional<ChangeAction, ChangeAction, ''>(choice(...changeActions)),
 }
 
@@ -155,14 +155,14 @@ const hosts = { expected: 'a list of hosts like ["api.example.com"]' }
 const paths = list(path('any', 'a path'))
 
 export const sharedSandboxFields = {
-  /** Folders in which bwrap and other programs for sandboxes are looked for, before /usr/bin, /usr/local/bin and /bin. */
+  /** Folders to search for bwrap and the like, before /usr/bin, /usr/local/bin and /bin. */
   programs: optional(paths),
 }
 
 const filesystemFields = {
-  /** Files and folders that the program may read. ${VAR} and ~ are expanded. */
+  /** Files and folders that the program may read. */
   read: field(paths, []),
-  /** Folders that it may read and write. ${VAR} and ~ are expanded. */
+  /** Folders that it may read and write. */
   write: field(paths, []),
 }
 
@@ -231,7 +231,7 @@ export const stdioFields = {
 const pemFile = path('file', 'a file')
 
 const tlsFields = {
-  /** A file (PEM) with the trusted certificates, in place of those that the machine trusts. */
+  /** A file (PEM) with the trusted certificates, in place of those of the machine. */
   ca: optional(path('file')),
   /** A file (PEM) with the certificate that the proxy shows. */
   cert: optional(pemFile),
@@ -246,49 +246,49 @@ const identityProviderFields = {
   issuer: required(anyText, ''),
   /** The client at the identity provider. */
   clientId: optional(anyText),
-  /** The secret of that client. ${VAR} is expanded. */
+  /** The secret of that client. */
   clientSecret: optional(secret()),
 }
 
 const authFields = {
-  /** "google" sends ID tokens with every request; "oauth" sends the token of a login; "none" sends nothing. */
+  /** "google" sends ID tokens, "oauth" the token of a login, "none" nothing. */
   type: required(choice('google', 'oauth', 'none'), 'none'),
   /** The audience of the ID tokens. Absent: the origin of the url. */
   audience: optional(anyText),
-  /** The service account of the ID tokens. Absent: the account of the credentials. */
+  /** The service account of the ID tokens. Absent: that of the credentials. */
   impersonateServiceAccount: optional(text('the email address of a service account', '^[^\\s@]+@[^\\s@]+$')),
   /** The client at the authorization server. Absent: the proxy registers itself. */
   clientId: optional(anyText),
-  /** The secret of that client. ${VAR} is expanded. */
+  /** The secret of that client. */
   clientSecret: optional(secret()),
   /** The way to get tokens. "code" is a login in the browser, "device" one by a code that is shown; the others need no person. */
   grant: field(
     choice('code', 'device', 'client_credentials', 'jwt_bearer', 'token_exchange', 'id_jag'),
     'code',
   ),
-  /** A private key (PEM) with which the client signs, in place of its secret. ${VAR} is expanded. */
+  /** A private key (PEM) in place of the secret. */
   clientKey: optional(secret()),
-  /** The token that is shown for access tokens, of the grants jwt_bearer, token_exchange and id_jag. ${VAR} is expanded. */
+  /** The token that jwt_bearer, token_exchange and id_jag show for access tokens. */
   assertion: optional(secret()),
-  /** A file with that token, read whenever it is shown. ${VAR} is expanded. */
+  /** A file with that token, read whenever it is shown. */
   assertionFile: optional(path('file')),
-  /** The authorization server that turns the token into one for the authorization server, of the grant id_jag. */
+  /** The server that turns the token into one for the authorization server, for id_jag. */
   identityProvider: optional(object(identityProviderFields, { isClosed: true })),
-  /** The address of the document about the client (CIMD), for authorization servers that read one. */
+  /** The address of the metadata document of the client (CIMD). */
   clientMetadataUrl: optional(text('an https:// address with a path', '^https://[^/?#\\s]+/[^\\s#]+$')),
   /** The scopes to ask for. Absent: those that the server wants. */
   scope: optional(anyText),
-  /** The only authorization server that is accepted, exactly as its metadata names it. Absent: the first that the server names. */
+  /** The only authorization server that is accepted, as its metadata names it. Absent: the first that the server names. */
   issuer: optional(anyText),
-  /** "assume" logs in at an authorization server whose metadata does not name its PKCE methods. */
+  /** "assume": metadata without PKCE methods is no reason to refuse a login. */
   pkce: field(choice('require', 'assume'), 'require'),
   /** The resource that tokens are asked for. Absent: as the server names it; false sends none. */
   resource: optional(or([false], anyText)),
-  /** The port on this machine to which the browser comes back, where the client is registered for one. */
+  /** The port of the redirect URI, if the client is registered for one. */
   callbackPort: optional(integer(1, 65_535)),
   /** Whether a browser opens by itself for a login, on a desktop. */
   login: field(choice('auto', 'manual'), 'auto'),
-  /** Whether each user of the HTTP front has a separate login, by the name of the token or by issuer and subject. */
+  /** Whether each user of the HTTP front has a separate login. */
   perUser: field(boolean(), false),
 }
 
@@ -373,7 +373,7 @@ export const sseFields = {
 const day = 86_400
 
 const allowFields = {
-  /** Hosts that code reaches over https://; "*." stands for every name below. Without a port: 443. */
+  /** Hosts that code reaches over https://. Without a port: 443. */
   allow: required(list(allowedHost, { ...hosts, min: 1 }), []),
 }
 
@@ -404,7 +404,7 @@ const templateFields = {
   interpreter: optional(path('any')),
   /** The image, for runtimes that have images. */
   image: optional(anyText),
-  /** Environment variables for all programs of a session. ${VAR} is expanded. */
+  /** Environment variables for all programs of a session. */
   env: field(mapped(environment, Object.fromEntries<string>), {}),
 }
 

@@ -11,7 +11,6 @@ import { memberPath } from '../text/member-path.js'
 import { namesHint, nearest } from '../text/nearest.js'
 import type { Environment, SchemaConfig } from './configuration.js'
 import { Expansion, type ExpansionSources } from './expand.js'
-import { serverKeyHints, wholeFileKeyHints } from './key-hints.js'
 import { groupFields } from './keys.js'
 import { whatItIs } from './problems.js'
 import { type References, unresolved } from './references.js'
@@ -96,7 +95,7 @@ export function readSchemas(root: Location, context: ServersContext): Map<string
     const schema = isThere
       ? readSchema(name, enabled, mcpServers, { ...context, shared })
       : { name, enabled, servers: [] }
-    reportUnknownKeys(place, Object.keys(groupFields), { hints: wholeFileKeyHints })
+    reportUnknownKeys(place, Object.keys(groupFields))
     return schema
   })
 }
@@ -167,7 +166,7 @@ function readServer(name: string, at: Location, context: SchemaContext): ServerC
     variables: { env: context.env, areAbove: false, problems },
   })
   const read = kind && readKind(kind, name, own, expansion, context)
-  reportUnknownKeys(at, fields.flatMap(Object.keys), { hints: serverKeyHints })
+  reportUnknownKeys(at, fields.flatMap(Object.keys))
   if (read === undefined) return undefined
   const expanded = expansion.result()
   const server = { ...read, ...expanded, unavailable: expanded.unavailable ?? read.unavailable }

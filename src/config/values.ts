@@ -7,7 +7,7 @@
 import { isObject } from '../text/json-object.js'
 import { memberPath } from '../text/member-path.js'
 import { nearest } from '../text/nearest.js'
-import { refusedKeys } from './key-hints.js'
+import { keyHints, refusedKeys } from './key-hints.js'
 import { type PathBase, absolute, absoluteFile } from './paths.js'
 import { type ProblemReport, whatItIs } from './problems.js'
 
@@ -276,7 +276,7 @@ export function reportUnknownKeys(
   for (const [key] of at.members) {
     if (keys.includes(key) || key === '$comment') continue
     const refused = refusedKeys.get(key)
-    const hint = refused ?? hints?.get(key) ?? keysLike(key, keys)
+    const hint = refused ?? hints?.get(key) ?? keyHints.get(key) ?? keysLike(key, keys)
     const place = at.at(key)
     if (isClosed || refused !== undefined) place.problem('is not a known key here', hint)
     else place.warn(`is not a known key here and is ignored; ${hint}`)
@@ -325,8 +325,6 @@ interface TextRules {
 /** A secret, which may be written as a variable. */
 export const hidden = { isSecret: true, isExpanded: true } as const
 
-const withVariable = '^[^\\u0000]*\\$\\{[^\\u0000]*$'
-
 /** A text that fits a pattern; without one, any text without NUL, which no operating system takes in an argument. */
 export function text(
   expected: string = 'a non-empty string',
@@ -341,7 +339,7 @@ export function text(
     schema: {
       type: 'string',
       ...(!mayBeEmpty && matches.test('') && { minLength: 1 }),
-      ...(pattern !== undefined && { pattern: isExpanded ? `${pattern}|${withVariable}` : pattern }),
+      ...(pattern !== undefined && { pattern: isExpanded ? `${pattern}|\\$\\{` : pattern }),
     },
     isSecret,
     accept: (value) => (typeof value === 'string' && isRight(value) ? value : undefined),

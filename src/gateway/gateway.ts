@@ -240,7 +240,7 @@ function gatewayOf(
     origin,
     proxies: proxies.all,
     readings: {
-      mcps_draining: () => Number(serving.isDraining),
+      mcps_draining: () => Number(serving.server.isDraining),
       ...(common.shared && readingsOf(common.shared.cluster)),
     },
     on: (name, listener) => common.events.on(name, listener),
@@ -248,15 +248,15 @@ function gatewayOf(
       refuseOwnAddress(next, { host, port })
       await changes.take(next)
     },
-    drain: () => void serving.drain(),
+    drain: () => void serving.server.drain(),
     // The servers are stopped before the front, so that each waiting client still gets its answer.
     close: async (graceMs = common.limits.drainMs * CALLS_SHARE) => {
       isClosing = true
       const endsAtMs = runtime.now() + graceMs
-      await within(serving.drain(), graceMs, runtime)
+      await within(serving.server.drain(), graceMs, runtime)
       serving.stop()
       const restMs = Math.max(0, endsAtMs - runtime.now())
-      await Promise.all([proxies.close(restMs), within(serving.answeredElsewhere(), restMs, runtime)])
+      await Promise.all([proxies.close(restMs), within(serving.server.answeredElsewhere(), restMs, runtime)])
       await serving.close()
       common.shared?.revocations.close()
       await common.shared?.cluster.close()

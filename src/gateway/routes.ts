@@ -107,14 +107,14 @@ export class Routes implements HttpRoutes {
     const path = withoutSlash(sent)
     // For machines that have no token; it says nothing but that the process answers.
     if (path === '/health') return { kind: 'page', open: true, body: () => healthPage(this.#uptimeMs) }
-    if (path === '/ready') return this.#readiness()
+    if (path === '/ready') return this.front.isDraining ? draining : ready
     const profiles = sender?.profiles
     if (sender !== undefined && profiles !== undefined) return this.#within(path, sender, profiles)
     switch (path) {
       case '/':
         return { kind: 'page', open: false, body: () => this.#index() }
       case '/api/status':
-        return { kind: 'page', open: false, body: () => this.#status() }
+        return { kind: 'page', open: false, body: () => this.#status }
       case '/metrics': {
         const { metrics } = this.#more
         if (metrics === undefined) return this.#nothing(path)
@@ -186,11 +186,7 @@ export class Routes implements HttpRoutes {
     return [...short, ...long, ...profiles, ...pages]
   }
 
-  #readiness(): HttpRoute {
-    return this.front.isDraining ? draining : ready
-  }
-
-  #status(): string {
+  get #status(): string {
     return gatewayPage(this.address, this.#uptimeMs, this.#served.schemas, this.#more.clusterStatus?.())
   }
 

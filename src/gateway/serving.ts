@@ -64,12 +64,7 @@ export interface FrontRemedies extends GuardRemedies {
 
 /** Proxies that are served, and may change while clients use them. */
 export interface ProxiesServing extends Serving {
-  /** Whether it will end soon. */
-  readonly isDraining: boolean
-  /** As `HttpServer.drain`. */
-  drain(): Promise<void>
-  /** As `HttpServer.answeredElsewhere`. */
-  answeredElsewhere(): Promise<void>
+  readonly server: Pick<HttpServer, 'isDraining' | 'drain' | 'answeredElsewhere'>
   /** Loads what these rules need, before a change to them. */
   prepare(rules: FrontRules): Promise<void>
   /** Serves these proxies by these rules, which must have been prepared; a proxy that stays keeps its sessions. */
@@ -100,11 +95,7 @@ export async function serveProxies(
       routes.serve(next)
     },
     on: (name, listener) => events.on(name, listener),
-    get isDraining() {
-      return front.isDraining
-    },
-    drain: () => front.server.drain(),
-    answeredElsewhere: () => front.server.answeredElsewhere(),
+    server: front.server,
     stop: () => front.server.stop(),
     close: () => front.server.close(),
   }

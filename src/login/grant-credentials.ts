@@ -28,13 +28,20 @@ const ASSERTION_LENGTH_MAX = 64 * 1024
 
 const ofToken = ['token_endpoint'] as const
 
+/** The server that gets its tokens without a person, by the name of the configuration. */
+export interface GrantContext {
+  readonly name: string
+  readonly url: string
+  readonly settings: LoginSettings
+  readonly grant: UnattendedGrant
+  readonly runtime: LoginRuntime
+  /** Logs, and never a token. */
+  readonly tell: (level: LogLevel, message: string) => void
+}
+
 export class GrantCredentials implements HttpCredentials {
-  readonly #name: string
+  readonly #context: GrantContext
   readonly #url: URL
-  readonly #settings: LoginSettings
-  readonly #grant: UnattendedGrant
-  readonly #runtime: LoginRuntime
-  readonly #tell: (level: LogLevel, message: string) => void
   /** The challenge of the server, once it has wanted a token. */
   #challenge: BearerChallenge | undefined
   #asked: readonly string[] = []
@@ -46,25 +53,14 @@ export class GrantCredentials implements HttpCredentials {
   #issuer: string | undefined
   #refusal: { readonly error: TransportError; readonly until: number } | undefined
 
-  /** `name` is that of the server in the configuration; `tell` logs, and never a token. */
-  constructor(
-    name: string,
-    url: string,
-    login: { readonly settings: LoginSettings; readonly grant: UnattendedGrant },
-    runtime: LoginRuntime,
-    tell: (level: LogLevel, message: string) => void,
-  ) {
-    this.#name = name
-    this.#url = new URL(url)
-    this.#settings = login.settings
-    this.#grant = login.grant
-    this.#runtime = runtime
-    this.#tell = tell
+  constructor(context: GrantContext) {
+    this.#context = context
+    this.#url = new URL(context.url)
   }
 
   credential(): Credential | undefined | Promise<Credential | undefined> {
     const held = this.#held
-    if (held === undefined || this.#runtime.wallNow() < held.endsAt) return held?.credential
+    if (held === undefined || this.#context.runtime.wallNow() < held.endsAt) return held?.credential
     return this.#fetch()
   }
 
@@ -98,12 +94,13 @@ export class GrantCredentials implements HttpCredentials {
   }
 
   #failed(why: string): TransportError {
-    return new TransportError('TRANSPORT_AUTH', `Authentication failed: '${this.#name}': ${why}`)
+    return new TransportError('TRANSPORT_AUTH', `Authentication failed: '${this.#context.name}': ${why}`)
   }
 
   #fetch(): Promise<Credential> {
     const refusal = this.#refusal
-    if (refusal !== undefined && this.#runtime.now() < refusal.until) return Promise.reject(refusal.error)
+    if (refusal !== undefined && this.#context.runtime.now() < refusal.until)
+      return Promise.reject(refusal.error)
     this.#fetching ??= this.#fetchAlone().finally(() => {
       this.#fetching = undefined
     })
@@ -113,36 +110,41 @@ export class GrantCredentials implements HttpCredentials {
   async #fetchAlone(): Promise<Credential> {
     // Another machine on the way could name an issuer of its own, which would get the secret of the client.
     if (!mayCarryTokens(this.#url)) throw this.#failed('tokens are only sent over https')
-    const startedAt = this.#runtime.now()
+    const startedAt = this.#context.runtime.now()
     try {
       const { accessToken, expiresIn = Number.POSITIVE_INFINITY } = await this.#tokens()
-      this.#held = heldToken(accessToken, this.#runtime.wallNow(), expiresIn * 1000)
+      this.#held = heldToken(accessToken, this.#context.runtime.wallNow(), expiresIn * 1000)
       this.#refusal = undefined
-      this.#tell('debug', `it has a new access token after ${Math.round(this.#runtime.now() - startedAt)} ms`)
+      this.#context.tell(
+        'debug',
+        `it has a new access token after ${Math.round(this.#context.runtime.now() - startedAt)} ms`,
+      )
       return this.#held.credential
     } catch (error) {
       if (!(error instanceof LoginError) || !error.isRefusal)
         throw new TransportError('TRANSPORT_TOKEN', `no token: ${errorText(error)}`)
-      const failure = this.#failed(`${error.message}, for the grant ${this.#grant.kind}; check its "auth"`)
-      this.#refusal = { error: failure, until: this.#runtime.now() + REFUSED_MS }
+      const failure = this.#failed(
+        `${error.message}, for the grant ${this.#context.grant.kind}; check its "auth"`,
+      )
+      this.#refusal = { error: failure, until: this.#context.runtime.now() + REFUSED_MS }
       throw failure
     }
   }
 
   async #tokens(): Promise<Tokens> {
-    const http = loginHttp(this.#runtime, this.#url)
-    const wish = { ...this.#settings, endpoints: ofToken }
+    const http = loginHttp(this.#context.runtime, this.#url)
+    const wish = { ...this.#context.settings, endpoints: ofToken }
     const place = await findLogin(this.#url, this.#challenge, http, wish)
     // A server that is taken over later must not get the secret by naming another one.
     this.#issuer ??= place.server.issuer
     if (place.server.issuer !== this.#issuer) throw clientElsewhere(place.server.issuer, this.#issuer)
     const requests = await TokenRequests.of(place.server, http)
-    const client = requests.configured(this.#settings)
+    const client = requests.configured(this.#context.settings)
     if (client === undefined) throw new LoginError('auth.clientId is missing')
-    const scope = this.#settings.scope ?? this.#challenge?.get('scope') ?? place.scopes?.join(' ')
+    const scope = this.#context.settings.scope ?? this.#challenge?.get('scope') ?? place.scopes?.join(' ')
     this.#asked = scopesIn(scope, ...this.#more)
     const parameters = this.#common(place)
-    switch (this.#grant.kind) {
+    switch (this.#context.grant.kind) {
       case 'client_credentials':
         return requests.grant(client, 'client_credentials', parameters)
       case 'jwt_bearer':
@@ -157,18 +159,18 @@ export class GrantCredentials implements HttpCredentials {
   }
 
   #common({ resource: named }: LoginPlace): Readonly<Record<string, string | undefined>> {
-    const { resource = named } = this.#settings
+    const { resource = named } = this.#context.settings
     const scope = this.#asked.length === 0 ? undefined : this.#asked.join(' ')
     return { resource: resource === false ? undefined : resource, scope }
   }
 
   /** The token of the identity provider for the authorization server (Identity Assertion JWT Authorization Grant). */
   async #identityAssertion(place: LoginPlace): Promise<string> {
-    const { identityProvider } = this.#grant
+    const { identityProvider } = this.#context.grant
     if (identityProvider === undefined) throw new LoginError('auth.identityProvider is missing')
     const { issuer, clientId = '', clientSecret } = identityProvider
     // The configuration names it, so it may be on this machine.
-    const http: LoginHttp = loginHttp(this.#runtime, true)
+    const http: LoginHttp = loginHttp(this.#context.runtime, true)
     const server = await serverMetadata(issuer, http, { endpoints: ofToken })
     const requests = await TokenRequests.of(server, http)
     const client = requests.ownClient(clientId, clientSecret)
@@ -182,12 +184,12 @@ export class GrantCredentials implements HttpCredentials {
   }
 
   #subject(): Readonly<Record<string, string>> {
-    const type = `${TOKEN_TYPES}${this.#grant.kind === 'id_jag' ? 'id_token' : 'jwt'}`
+    const type = `${TOKEN_TYPES}${this.#context.grant.kind === 'id_jag' ? 'id_token' : 'jwt'}`
     return { subject_token: this.#assertion(), subject_token_type: type }
   }
 
   #assertion(): string {
-    const { assertion = '', assertionFile } = this.#grant
+    const { assertion = '', assertionFile } = this.#context.grant
     if (assertionFile === undefined) return assertion
     const file = readTextFile(assertionFile, ASSERTION_LENGTH_MAX)
     if (file.kind !== 'read') throw new LoginError(`auth.assertionFile ${assertionFile}: ${file.why}`)

@@ -4,7 +4,7 @@
 // one process for all.
 
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
-import type { LogLevel, Timer } from '../runtime/runtime.js'
+import type { Timer } from '../runtime/runtime.js'
 import { within } from '../runtime/deadline.js'
 import { errorText } from '../text/error-text.js'
 import type {
@@ -15,9 +15,9 @@ import type {
 } from '../transports/http-client/options.js'
 import { type BearerChallenge, bearerChallenge, moreScopes, scopesIn } from './challenges.js'
 import { LoginError, loginCommand } from './login-error.js'
-import { type LoginRuntime, loginHttp } from './login-http.js'
-import type { Login, LoginStore } from './login-store.js'
-import type { ServerLogin } from './server-login.js'
+import { loginHttp } from './login-http.js'
+import type { Login } from './login-store.js'
+import type { LoginContext, ServerLogin } from './server-login.js'
 import { type HeldToken, TokenRequests, heldToken } from './token-requests.js'
 
 /** How long a failed renewal is not repeated, while the token is valid. */
@@ -55,9 +55,7 @@ export class LoginCredentials implements HttpCredentials {
   readonly #name: string
   readonly #command: string
   readonly #url: string
-  readonly #runtime: LoginRuntime
-  readonly #store: LoginStore
-  readonly #tell: (level: LogLevel, message: string) => void
+  readonly #context: LoginContext
   readonly #help: LoginHelp | undefined
   /** Scopes that logins for single requests have requested. */
   #more: readonly string[] = []
@@ -70,22 +68,12 @@ export class LoginCredentials implements HttpCredentials {
   #renewing: Promise<Credential | undefined> | undefined
   #failedAt = Number.NEGATIVE_INFINITY
 
-  /** `name` is that of the server in the configuration, and `named` its name for the command; `tell` logs, and never a token. */
-  constructor(
-    name: string,
-    url: string,
-    store: LoginStore,
-    runtime: LoginRuntime,
-    tell: (level: LogLevel, message: string) => void,
-    help?: LoginHelp,
-    named: string = name,
-  ) {
+  /** `name` is that of the server in the configuration, and `named` its name for the command. */
+  constructor(context: LoginContext, name: string, help?: LoginHelp, named: string = name) {
     this.#name = name
-    this.#command = loginCommand(named, store.user)
-    this.#url = url
-    this.#runtime = runtime
-    this.#store = store
-    this.#tell = tell
+    this.#command = loginCommand(named, context.store.user)
+    this.#url = context.target.url
+    this.#context = context
     this.#help = help
   }
 
@@ -98,8 +86,8 @@ export class LoginCredentials implements HttpCredentials {
     const version = this.#version
     let timer: Timer | undefined
     const look = (): void => {
-      timer = this.#runtime.setTimer(WATCH_MS, () => {
-        if (this.#store.versionOf(this.#url) === version) look()
+      timer = this.#context.runtime.setTimer(WATCH_MS, () => {
+        if (this.#context.store.versionOf(this.#url) === version) look()
         else wake()
       })
     }
@@ -119,12 +107,12 @@ export class LoginCredentials implements HttpCredentials {
   #current(): Credential | undefined | Promise<Credential | undefined> {
     const held = this.#held
     if (held === undefined) return undefined
-    const now = this.#runtime.wallNow()
+    const now = this.#context.runtime.wallNow()
     if (now >= held.endsAt) return this.#renew(held)
     if (now >= held.renewAt && now >= this.#failedAt + RENEW_AGAIN_MS)
       this.#renew(held).catch((error: unknown) => {
         this.#failedAt = now
-        this.#tell('warn', `its access token cannot be renewed yet: ${errorText(error)}`)
+        this.#context.tell('warn', `its access token cannot be renewed yet: ${errorText(error)}`)
       })
     return held.credential
   }
@@ -149,7 +137,7 @@ export class LoginCredentials implements HttpCredentials {
   /** A call waits for the login where a browser opens for it. */
   async #awaited({ rpc = '' }: CredentialRefusal): Promise<CredentialVerdict> {
     if (!calls.has(rpc) || this.#help === undefined) return this.#needed()
-    await within(this.#help.ask(true, [], this.#version), PERSON_MS, this.#runtime)
+    await within(this.#help.ask(true, [], this.#version), PERSON_MS, this.#context.runtime)
     this.#look()
     return this.#held === undefined ? this.#needed() : 'again'
   }
@@ -176,7 +164,7 @@ export class LoginCredentials implements HttpCredentials {
     const asked = scopesIn(this.#held.login.scope, ...this.#more)
     const scopes = moreScopes(asked, challenge)
     if (scopes !== undefined && this.#help !== undefined && this.#mayOpenTab()) {
-      await within(this.#help.ask(true, scopes, this.#version), PERSON_MS, this.#runtime)
+      await within(this.#help.ask(true, scopes, this.#version), PERSON_MS, this.#context.runtime)
       this.#look()
       if (this.#held !== undefined && this.#held.credential.secret !== sent.secret) {
         this.#more = scopes
@@ -191,7 +179,7 @@ export class LoginCredentials implements HttpCredentials {
   }
 
   #mayOpenTab(): boolean {
-    const now = this.#runtime.now()
+    const now = this.#context.runtime.now()
     if (now >= this.#tabsUntil) this.#tabs = 0
     if (this.#tabs >= TABS_MAX) return false
     this.#tabs++
@@ -200,32 +188,32 @@ export class LoginCredentials implements HttpCredentials {
   }
 
   get #hasChanged(): boolean {
-    return this.#store.versionOf(this.#url) !== this.#version
+    return this.#context.store.versionOf(this.#url) !== this.#version
   }
 
   /** The proxy does not look again for a login of a server that wants none. */
   #lookIfChanged(): void {
     const isFirst = this.#lookedAt === Number.NEGATIVE_INFINITY
-    const isOld = this.#held !== undefined && this.#runtime.now() - this.#lookedAt >= LOOK_AGAIN_MS
+    const isOld = this.#held !== undefined && this.#context.runtime.now() - this.#lookedAt >= LOOK_AGAIN_MS
     if (!isFirst && !isOld && !this.#isNeeded) return
     if (isFirst || this.#hasChanged) this.#look()
-    else this.#lookedAt = this.#runtime.now()
+    else this.#lookedAt = this.#context.runtime.now()
   }
 
   /** @throws LoginError, after which the file is read again */
   #look(): void {
     this.#lookedAt = Number.NEGATIVE_INFINITY
-    const version = this.#store.versionOf(this.#url)
-    const login = this.#store.read(this.#url)
+    const version = this.#context.store.versionOf(this.#url)
+    const login = this.#context.store.read(this.#url)
     this.#version = version
-    this.#lookedAt = this.#runtime.now()
+    this.#lookedAt = this.#context.runtime.now()
     this.#held = login && heldOf(login)
     if (login !== undefined) this.#isNeeded = false
   }
 
   /** Undefined if only a new login helps. Rejects with TransportError. */
   #renew(held: Held): Promise<Credential | undefined> {
-    this.#renewing ??= this.#store
+    this.#renewing ??= this.#context.store
       .alone(this.#url, () => this.#renewAlone(held))
       .catch((error: unknown) => {
         if (error instanceof TransportError) throw error
@@ -244,15 +232,15 @@ export class LoginCredentials implements HttpCredentials {
     if (login === undefined) throw this.#needed()
     if (login.accessToken !== secret) return this.#held?.credential
     if (login.refreshToken === undefined) return this.#ended(login, 'it cannot be renewed')
-    const startedAt = this.#runtime.now()
+    const startedAt = this.#context.runtime.now()
     try {
       const { issuer, tokenEndpoint, client, refreshToken, resource } = login
-      const http = loginHttp(this.#runtime, new URL(this.#url))
+      const http = loginHttp(this.#context.runtime, new URL(this.#url))
       const requests = await TokenRequests.of({ issuer, token_endpoint: tokenEndpoint }, http)
       const parameters = { refresh_token: refreshToken, resource }
       const tokens = await requests.grant(client, 'refresh_token', parameters)
-      const now = this.#runtime.wallNow()
-      this.#store.write({
+      const now = this.#context.runtime.wallNow()
+      this.#context.store.write({
         ...login,
         accessToken: tokens.accessToken,
         refreshToken: tokens.refreshToken ?? refreshToken,
@@ -261,7 +249,10 @@ export class LoginCredentials implements HttpCredentials {
         expiresAtMs: tokens.expiresIn === undefined ? undefined : now + tokens.expiresIn * 1000,
       })
       this.#look()
-      this.#tell('debug', `its access token was renewed in ${Math.round(this.#runtime.now() - startedAt)} ms`)
+      this.#context.tell(
+        'debug',
+        `its access token was renewed in ${Math.round(this.#context.runtime.now() - startedAt)} ms`,
+      )
       return this.#held?.credential
     } catch (error) {
       if (error instanceof LoginError && error.isOver) return this.#ended(login, error.message)
@@ -270,10 +261,10 @@ export class LoginCredentials implements HttpCredentials {
   }
 
   #ended(login: Login, why: string): undefined {
-    this.#store.remove(login.url)
+    this.#context.store.remove(login.url)
     this.#look()
     this.#isNeeded = true
-    this.#tell('warn', `its login is over: ${why}; run: ${this.#command}`)
+    this.#context.tell('warn', `its login is over: ${why}; run: ${this.#command}`)
   }
 }
 

@@ -17,7 +17,7 @@ export interface LoginPlace {
   readonly scopes: readonly string[] | undefined
 }
 
-/** The keys of the configuration about the place. */
+/** The keys of the configuration about the place, and what is known of the server. */
 export interface LoginWish {
   /** The only authorization server that is accepted, as it names itself. */
   readonly issuer?: string | undefined
@@ -29,6 +29,12 @@ export interface LoginWish {
   readonly isOpen?: boolean
   /** Absent: the endpoints of a login in a browser. */
   readonly endpoints?: readonly Endpoint[] | undefined
+  /** The authorization server that the metadata of the resource names. */
+  readonly named?: string | undefined
+  /** Nothing names the authorization server, so it may be one without metadata. */
+  readonly isGuess?: boolean
+  /** The front names the issuer, not a server with `auth`. */
+  readonly isOfFront?: boolean
 }
 
 /** An endpoint of an authorization server that a grant needs (RFC 8414, section 2; RFC 8628, section 4). */
@@ -94,19 +100,11 @@ function placesOf(issuer: URL): string[] {
   return path === '' ? first : [...first, `${issuer.origin}${path}/.well-known/${openid}`]
 }
 
-interface MetadataWish extends LoginWish {
-  readonly named?: string | undefined
-  /** Nothing names the authorization server, so it may be one without metadata. */
-  readonly isGuess?: boolean
-  /** The front names the issuer, not a server with `auth`. */
-  readonly isOfFront?: boolean
-}
-
 /** @throws LoginError */
 export async function serverMetadata(
   issuer: string,
   http: LoginHttp,
-  wish: MetadataWish,
+  wish: LoginWish,
 ): Promise<AuthorizationServer> {
   const { metadataUrl, isGuess = false } = wish
   if (!URL.canParse(issuer)) throw new LoginError(`the authorization server '${issuer}' has no address`)
@@ -121,10 +119,7 @@ export async function serverMetadata(
  * Metadata of a configured issuer that is found only where the server says. A person sees where the login takes place; a client
  * without a person shows its secret to no server that another one names.
  */
-function placesAsNamed(
-  issuer: string,
-  { metadataUrl, named, endpoints = ofBrowser }: MetadataWish,
-): string[] {
+function placesAsNamed(issuer: string, { metadataUrl, named, endpoints = ofBrowser }: LoginWish): string[] {
   const hasPerson = endpoints.some((endpoint) => endpoint !== 'token_endpoint')
   if (named === undefined || named === issuer || metadataUrl !== undefined || !hasPerson) return []
   return URL.canParse(named) ? placesOf(new URL(named)) : []
@@ -164,7 +159,7 @@ function withoutMetadata(issuer: string): AuthorizationServer {
   }
 }
 
-function checked(metadata: JsonObject, issuer: string, wish: MetadataWish): AuthorizationServer {
+function checked(metadata: JsonObject, issuer: string, wish: LoginWish): AuthorizationServer {
   const { endpoints = ofBrowser, issuer: configured } = wish
   const own = metadata['issuer']
   if (own !== issuer) {
@@ -187,7 +182,7 @@ function checked(metadata: JsonObject, issuer: string, wish: MetadataWish): Auth
 }
 
 /** A login without PKCE is refused (MCP, Authorization: authorization code protection). */
-function checkPkce(metadata: JsonObject, issuer: string, { assumesPkce = false }: MetadataWish): void {
+function checkPkce(metadata: JsonObject, issuer: string, { assumesPkce = false }: LoginWish): void {
   const methods = metadata['code_challenge_methods_supported']
   if (methods === undefined && assumesPkce) return
   if (methods === undefined)

@@ -52,11 +52,17 @@ export interface StartedLogin {
   readonly ended: Promise<string | undefined>
 }
 
+/** The server of a login, and what makes and keeps the login. */
+export interface LoginContext {
+  readonly target: LoginTarget
+  readonly store: LoginStore
+  readonly runtime: LoginRuntime
+  /** Logs, and never a token. */
+  readonly tell: (level: LogLevel, message: string) => void
+}
+
 export class ServerLogin {
-  readonly #target: LoginTarget
-  readonly #store: LoginStore
-  readonly #runtime: LoginRuntime
-  readonly #tell: (level: LogLevel, message: string) => void
+  readonly #context: LoginContext
   readonly #ways: LoginWays
   readonly #closing = new AbortController()
   #running: Promise<void> | undefined
@@ -68,18 +74,8 @@ export class ServerLogin {
   #begun: (StartedLogin & { readonly shown: Deferred<string> }) | undefined
   #look: Timer | undefined
 
-  /** `tell` logs. */
-  constructor(
-    target: LoginTarget,
-    store: LoginStore,
-    runtime: LoginRuntime,
-    tell: (level: LogLevel, message: string) => void,
-    ways: LoginWays = {},
-  ) {
-    this.#target = target
-    this.#store = store
-    this.#runtime = runtime
-    this.#tell = tell
+  constructor(context: LoginContext, ways: LoginWays = {}) {
+    this.#context = context
     this.#ways = ways
   }
 
@@ -101,14 +97,14 @@ export class ServerLogin {
   /** For a person who wants the login. */
   begin(): StartedLogin {
     if (this.#begun !== undefined) return this.#begun
-    const { url } = this.#target
-    const before = this.#store.versionOf(url)
+    const { url } = this.#context.target
+    const before = this.#context.store.versionOf(url)
     const shown = new Deferred<string>()
     if (this.#startPage !== undefined) shown.resolve(this.#startPage)
     const ended = this.#asked(true, [], before).then(() => {
       this.#begun = undefined
-      return this.#store.versionOf(url) === before
-        ? (this.#store.refusal(url)?.why ?? 'it has ended')
+      return this.#context.store.versionOf(url) === before
+        ? (this.#context.store.refusal(url)?.why ?? 'it has ended')
         : undefined
     })
     const failed = ended.then((why) => {
@@ -129,13 +125,13 @@ export class ServerLogin {
   ask(
     isCalled: boolean,
     scopes: readonly string[] = [],
-    version: string = this.#store.versionOf(this.#target.url),
+    version: string = this.#context.store.versionOf(this.#context.target.url),
   ): Promise<void> {
     return this.#ways.isOnRequest === true ? Promise.resolve() : this.#asked(isCalled, scopes, version)
   }
 
   #asked(isCalled: boolean, scopes: readonly string[], version: string): Promise<void> {
-    if (isCalled) this.#calledAtMs = this.#runtime.wallNow()
+    if (isCalled) this.#calledAtMs = this.#context.runtime.wallNow()
     if (this.#closing.signal.aborted) return Promise.resolve()
     if (this.#running !== undefined) {
       const isEnough = scopes.every((scope) => this.#moreScopes.includes(scope))
@@ -144,7 +140,7 @@ export class ServerLogin {
     }
     this.#moreScopes = scopes
     this.#running = this.#made(version)
-      .catch((error: unknown) => this.#tell('warn', `its login cannot begin: ${errorText(error)}`))
+      .catch((error: unknown) => this.#context.tell('warn', `its login cannot begin: ${errorText(error)}`))
       .finally(() => {
         this.#running = undefined
       })
@@ -163,7 +159,7 @@ export class ServerLogin {
   }
 
   async #inTurn(before: string): Promise<void> {
-    const turn = this.#store.browserTurn()
+    const turn = this.#context.store.browserTurn()
     const isOver = (): boolean => this.#isOver(before)
     while (!turn.tryTake()) {
       await this.#pause()
@@ -173,46 +169,50 @@ export class ServerLogin {
       if (isOver() || this.#isRefused) return
       await this.#logIn()
     } finally {
-      this.#store.hideStartPage()
+      this.#context.store.hideStartPage()
       turn.free()
     }
   }
 
   #isOver(before: string): boolean {
-    return this.#closing.signal.aborted || this.#store.versionOf(this.#target.url) !== before
+    return this.#closing.signal.aborted || this.#context.store.versionOf(this.#context.target.url) !== before
   }
 
   /** Lets another process make the login, or follows one that an earlier start has left behind. */
   async #follow(elsewhere: LogInElsewhere, before: string): Promise<void> {
-    const { url } = this.#target
+    const { url } = this.#context.target
     if (this.#isOver(before) || this.#isRefused) return
     const ended = new AbortController()
-    const isLeftBehind = !this.#isTurnFree && this.#store.startPage(url) !== undefined
-    const job = { target: this.#target, moreScopes: this.#moreScopes, version: before }
+    const isLeftBehind = !this.#isTurnFree && this.#context.store.startPage(url) !== undefined
+    const job = { target: this.#context.target, moreScopes: this.#moreScopes, version: before }
     if (!isLeftBehind) void elsewhere(job).then(() => ended.abort())
     while (!ended.signal.aborted && !this.#isOver(before)) {
-      const page = this.#store.startPage(url)
+      const page = this.#context.store.startPage(url)
       if (page !== undefined && page !== this.#startPage) this.#show(page, true)
       await this.#pause()
       if (isLeftBehind && this.#isTurnFree) ended.abort()
     }
     this.#startPage = undefined
     if (this.#closing.signal.aborted) return
-    if (this.#store.versionOf(url) !== before) this.#tell('info', 'logged in')
-    else this.#tell('warn', `its login came to nothing: ${this.#store.refusal(url)?.why ?? 'it has ended'}`)
+    if (this.#context.store.versionOf(url) !== before) this.#context.tell('info', 'logged in')
+    else
+      this.#context.tell(
+        'warn',
+        `its login came to nothing: ${this.#context.store.refusal(url)?.why ?? 'it has ended'}`,
+      )
   }
 
   async #open(startPage: string): Promise<void> {
     this.#startPage = startPage
     // The person gets this page from the client that has asked for it.
     if (this.#ways.isOnRequest === true) return this.#begun?.shown.resolve(startPage)
-    this.#store.showStartPage(this.#target.url, startPage)
+    this.#context.store.showStartPage(this.#context.target.url, startPage)
     const { openBrowser } = await import('./browser.js')
-    this.#show(startPage, await openBrowser(startPage, this.#runtime.env))
+    this.#show(startPage, await openBrowser(startPage, this.#context.runtime.env))
   }
 
   get #isTurnFree(): boolean {
-    const turn = this.#store.browserTurn()
+    const turn = this.#context.store.browserTurn()
     const isFree = turn.tryTake()
     if (isFree) turn.free()
     return isFree
@@ -222,13 +222,13 @@ export class ServerLogin {
     this.#startPage = startPage
     this.#begun?.shown.resolve(startPage)
     const words = isOpen ? 'its login is in your browser; or open' : 'to log in, open on this machine'
-    this.#tell('info', `${words}: ${startPage}`)
+    this.#context.tell('info', `${words}: ${startPage}`)
   }
 
   get #isRefused(): boolean {
-    const refusedAtMs = this.#store.refusal(this.#target.url)?.atMs
+    const refusedAtMs = this.#context.store.refusal(this.#context.target.url)?.atMs
     if (refusedAtMs === undefined || this.#calledAtMs > refusedAtMs) return false
-    return this.#runtime.wallNow() - refusedAtMs < ASK_AGAIN_MS
+    return this.#context.runtime.wallNow() - refusedAtMs < ASK_AGAIN_MS
   }
 
   async #logIn(): Promise<void> {
@@ -241,17 +241,17 @@ export class ServerLogin {
       if (pages === undefined && this.#ways.pages !== undefined)
         throw new LoginError('too many logins are under way')
       const moreScopes = this.#moreScopes.length === 0 ? undefined : this.#moreScopes.join(' ')
-      const target = { ...this.#target, moreScopes }
-      const { issuer } = await logIn(target, this.#store, this.#runtime, {
+      const target = { ...this.#context.target, moreScopes }
+      const { issuer } = await logIn(target, this.#context.store, this.#context.runtime, {
         show: (page) => this.#open(page),
         left,
         pages,
       })
-      this.#tell('info', `logged in at ${new URL(issuer).host}`)
+      this.#context.tell('info', `logged in at ${new URL(issuer).host}`)
     } catch (error) {
       if (this.#closing.signal.aborted) return
-      this.#store.refused(this.#target.url, errorText(error))
-      this.#tell('warn', `its login came to nothing: ${errorText(error)}`)
+      this.#context.store.refused(this.#context.target.url, errorText(error))
+      this.#context.tell('warn', `its login came to nothing: ${errorText(error)}`)
     } finally {
       this.#startPage = undefined
     }
@@ -259,7 +259,7 @@ export class ServerLogin {
 
   #pause(): Promise<void> {
     return new Promise((resolve) => {
-      this.#look = this.#runtime.setTimer(LOOK_MS, resolve)
+      this.#look = this.#context.runtime.setTimer(LOOK_MS, resolve)
     })
   }
 }

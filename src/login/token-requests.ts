@@ -9,7 +9,7 @@ import { parse, write } from '../jsonrpc/text.js'
 import { LoginError } from './login-error.js'
 import { type LoginHttp, type LoginResponse, basicField } from './login-http.js'
 import { errorText } from '../text/error-text.js'
-import { definedIn, isObject, objectIn, textsIn } from '../text/json-object.js'
+import { definedIn, isObject, memberAt, objectIn, textsIn } from '../text/json-object.js'
 import type { Credential } from '../transports/http-client/options.js'
 import type { LoginSettings } from '../upstream/contracts/server-config.js'
 
@@ -306,8 +306,8 @@ export class TokenRequests {
   /** Errors of the library hold requests and answers, so the message has only the code and the description. */
   #failure(error: unknown): LoginError {
     if (error instanceof LoginError) return error
-    const code = memberOf(error, 'error')
-    const description = memberOf(error, 'error_description')
+    const code = memberAt(error, ['error'])
+    const description = memberAt(error, ['error_description'])
     if (typeof code !== 'string') return new LoginError(`${this.host} gave no tokens: ${errorText(error)}`)
     const words =
       typeof description === 'string' ? `${code}: ${description.slice(0, SHOWN_LENGTH_MAX)}` : code
@@ -348,10 +348,6 @@ type TokenOptions = NonNullable<Parameters<Library['genericTokenEndpointRequest'
 
 function libraryClient({ id }: LoginClient): Client {
   return { client_id: id }
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
 /**

@@ -61,7 +61,7 @@ export class Replayer {
     const { rest: command = [], url } = this.#request
     const { service } = transcript.header
     if (service === undefined || command.length > 0 || url !== undefined) return undefined
-    return this.#start(() => this.#launcher.service(transcript, service))
+    return this.#start(await this.#launcher.service(transcript, service))
   }
 
   async #overStdio(transcript: Transcript, servicePort: string | undefined): Promise<ReplayOutcome> {
@@ -96,7 +96,7 @@ export class Replayer {
     const { header } = transcript
     if (this.#shared?.of === header && header.recorded) return this.#shared.host
     await this.#stopShared()
-    const host = await this.#start(() => this.#launcher.server(transcript, 'http', servicePort))
+    const host = await this.#start(await this.#launcher.server(transcript, 'http', servicePort))
     this.#shared = { of: header, host }
     return host
   }
@@ -107,8 +107,8 @@ export class Replayer {
     await shared?.host.process.terminate()
   }
 
-  #start(prepare: () => Promise<Launch>): Promise<HttpHost> {
-    return startHost(prepare, this.#runtime, this.#timeoutMs)
+  #start(launch: Launch): Promise<HttpHost> {
+    return startHost(launch, this.#runtime, this.#timeoutMs)
   }
 }
 

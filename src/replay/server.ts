@@ -175,17 +175,12 @@ export interface HttpHost {
   readonly process: ReplayProcess
 }
 
-/**
- * `prepare` chooses a port, on which the server listens within `timeoutMs`.
- *
- * @throws HostError when it does not listen in time, or ends
- */
+/** @throws HostError when the server does not listen within `timeoutMs`, or ends */
 export async function startHost(
-  prepare: () => Promise<Launch>,
+  { spec, url = new URL('http://127.0.0.1') }: Launch,
   runtime: Runtime,
   timeoutMs: number,
 ): Promise<HttpHost> {
-  const { spec, url = new URL('http://127.0.0.1') } = await prepare()
   const host = { url, process: new ReplayProcess(spec, runtime) }
   const problem = await whyUnreachable(host, runtime, timeoutMs)
   if (problem === undefined) return host

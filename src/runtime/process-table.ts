@@ -23,9 +23,9 @@ export function readProcess(pid: number): ProcessRow | undefined {
   return startedAt === undefined ? undefined : { pid, parent, group, session, startedAt }
 }
 
-/** The numbers of all processes that this one sees, on Linux. */
-export function processIds(): number[] {
-  return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? Number(name) : []))
+/** The numbers of all processes that this one sees, on Linux; or those in the `/proc` of another namespace. */
+export function processIds(proc = '/proc'): number[] {
+  return readdirSync(proc).flatMap((name) => (/^\d+$/.test(name) ? Number(name) : []))
 }
 
 export function readProcesses(): ProcessRow[] {

@@ -4,17 +4,7 @@
 // way out. `relay.ts` connects a port of that network to the proxy in this process, which passes TLS to the hosts of the policy.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import {
-  closeSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readlinkSync,
-  realpathSync,
-  rmSync,
-} from 'node:fs'
+import { closeSync, existsSync, mkdirSync, mkdtempSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import process from 'node:process'
@@ -25,7 +15,7 @@ import { Egress, PROXY_PORT, proxyVariables } from './egress/egress.js'
 import { isProgram, pathFolders } from '../runtime/path-folders.js'
 import { type Place, covers, placesOf, realPlace, shieldsOf } from '../runtime/places.js'
 import { signalProcess } from '../runtime/process-table.js'
-import { closeInheritedDescriptors, exitCodeOf } from './processes.js'
+import { closeInheritedDescriptors, exitCodeOf, openUnlinked } from './processes.js'
 import {
   type Bwrap,
   confinement,
@@ -241,9 +231,6 @@ async function wayOut(hosts: readonly string[]): Promise<WayOut> {
 // A link that another confined program may have made is refused. Other links on the way to a path are made again inside. Each path
 // is opened once, and bwrap mounts what is open, so that nothing can be put in its place meanwhile.
 
-/** `O_PATH` of open(2) on Linux: a descriptor that says only where a file is. */
-const O_PATH = 0o10000000
-
 const systemPaths = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/proc', '/dev']
 
 /** The parts of an installation that its programs read; what else lies beside them, as in a home, stays hidden. */
@@ -348,8 +335,7 @@ function programPaths(
 
 /** Opens a path without links, which bwrap then mounts. @throws Error when it has become a link */
 function openPath(path: string): number {
-  const descriptor = openSync(path, O_PATH | constants.O_NOFOLLOW)
-  if (readlinkSync(`/proc/self/fd/${descriptor}`) === path) return descriptor
-  closeSync(descriptor)
-  throw new Error(`${path} has become a link while the program was started`)
+  const descriptor = openUnlinked(path)
+  if (descriptor === undefined) throw new Error(`${path} has become a link while the program was started`)
+  return descriptor
 }

@@ -26,11 +26,6 @@ export interface FileEntry {
   readonly modified: Date
 }
 
-export interface FileListing {
-  readonly entries: readonly FileEntry[]
-  readonly isCut: boolean
-}
-
 /** A read of a FIFO or a device would never end. */
 const isPlain =
   '[ -e "$1" ] || { echo "there is no such file" >&2; exit 1; }; [ -f "$1" ] || { echo "it is no regular file" >&2; exit 1; }'
@@ -64,7 +59,10 @@ export async function writeFile(where: MachineUse, path: string, content: Uint8A
   contentOf(await shell(where, WRITE, [path], 0, content), path)
 }
 
-export async function listFiles(where: MachineUse, path: string): Promise<FileListing> {
+export async function listFiles(
+  where: MachineUse,
+  path: string,
+): Promise<{ readonly entries: readonly FileEntry[]; readonly isCut: boolean }> {
   const run = await shell(where, LIST, [path], LISTING_BYTES_MAX)
   if (run.failure !== undefined) throw fileFailed(`${path}: ${run.failure}`, { path })
   const entries = run.bytes.toString('utf8').split('\n').flatMap(entryOf)

@@ -1,7 +1,16 @@
-// What the programs that start confined ones need: the exit codes of shells, and a process without descriptors of others.
+// What the programs that start confined ones need: the exit codes of shells, and the descriptors that a program gets.
 
-import { closeSync, readFileSync, readdirSync } from 'node:fs'
+import {
+  closeSync,
+  constants as flags,
+  openSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+} from 'node:fs'
 import { constants } from 'node:os'
+import process from 'node:process'
 
 /** The number that a shell adds to a signal to make an exit code. */
 export const SIGNALLED = 128
@@ -35,4 +44,16 @@ function isPassedOn(descriptor: number): boolean {
     // This is the descriptor by which the folder was read.
     return false
   }
+}
+
+/** `O_PATH` of open(2) on Linux needs no right to read: the descriptor says only where a file is. */
+const O_PATH = process.platform === 'linux' ? 0o10000000 : 0
+
+/** A descriptor of a file or a folder; undefined where a link leads to it. @throws the system's error */
+export function openUnlinked(path: string, more = 0): number | undefined {
+  const descriptor = openSync(path, O_PATH | flags.O_NOFOLLOW | more)
+  const real = O_PATH === 0 ? realpathSync(path) : readlinkSync(`/proc/self/fd/${descriptor}`)
+  if (real === path) return descriptor
+  closeSync(descriptor)
+  return undefined
 }

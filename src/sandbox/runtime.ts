@@ -124,8 +124,12 @@ export class MachineStartError extends Error {
   /** Whether the configuration is the reason: a volume, an interpreter. */
   readonly isConfiguration: boolean
 
-  constructor(message: string, cause: 'configuration' | 'host' = 'host') {
+  constructor(message: string, isConfiguration = false) {
     super(message)
-    this.isConfiguration = cause === 'configuration'
+    this.isConfiguration = isConfiguration
   }
+}
+
+export function misconfigured(message: string): MachineStartError {
+  return new MachineStartError(message, true)
 }

@@ -4,7 +4,7 @@
 // path later is not mounted. A socket or a named pipe below a volume leads to a program of the host, and neither a namespace nor
 // a read-only mount blocks it. The service therefore refuses a volume that contains one.
 
-import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, realpathSync } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, normalize } from 'node:path'
 import process from 'node:process'
@@ -12,8 +12,9 @@ import type { Runtime } from '../runtime/runtime.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { covers } from '../runtime/places.js'
 import { systemProgram } from './host-program.js'
+import { openUnlinked } from './processes.js'
 import type { SandboxVolume } from '../upstream/contracts/sandbox-config.js'
-import { MachineStartError } from './runtime.js'
+import { misconfigured } from './runtime.js'
 import type { HostIdentity } from './runtimes/identities.js'
 import type { StateFolder } from './state-folder.js'
 
@@ -29,9 +30,6 @@ const FORBIDDEN_ON_HOST = ['/proc', '/sys', '/dev', '/run', '/var/run', '/etc', 
 const TAKEN_INSIDE = 'bin dev etc lib lib32 lib64 libx32 proc sbin sys tmp usr workspace'
   .split(' ')
   .map((name) => `/${name}`)
-
-/** `O_PATH` of open(2) on Linux opens a folder without read access. Other systems open the folder for reading. */
-const O_PATH = process.platform === 'linux' ? 0o10000000 : 0
 
 const SEARCH_MS = 20_000
 
@@ -51,7 +49,7 @@ export class Volumes {
     const opened: OpenVolume[] = []
     for (const volume of volumes) {
       const problem = this.#problem(volume, volumes)
-      if (problem !== undefined) throw new MachineStartError(problem, 'configuration')
+      if (problem !== undefined) throw misconfigured(problem)
       const descriptor = this.#descriptor(volume)
       await this.#assertNoSockets(volume)
       opened.push({ ...volume, descriptor })
@@ -91,10 +89,7 @@ export class Volumes {
     if (known === undefined) this.#open.set(hostPath, descriptor)
     const [is, was] = [lstatSync(hostPath, { throwIfNoEntry: false }), fstatSync(descriptor)]
     if (is?.ino !== was.ino || is.dev !== was.dev)
-      throw new MachineStartError(
-        `${hostPath} is not the folder that it was when the service started`,
-        'configuration',
-      )
+      throw misconfigured(`${hostPath} is not the folder that it was when the service started`)
     return descriptor
   }
 
@@ -103,34 +98,26 @@ export class Volumes {
     const { stdout, isLate } = await systemProgram(this.#runtime, search, SEARCH_MS)
     const [found = ''] = stdout.split('\n', 1)
     if (found !== '')
-      throw new MachineStartError(
+      throw misconfigured(
         `${hostPath} holds the socket or pipe '${found.slice(hostPath.length + 1)}', through which the host could be reached: remove it, or choose a folder without one`,
-        'configuration',
       )
     if (isLate)
-      throw new MachineStartError(
+      throw misconfigured(
         `${hostPath} has too many files to be searched for sockets: choose a smaller folder`,
-        'configuration',
       )
   }
 }
 
 /** Opens a folder, and follows no link on the way. @throws MachineStartError */
 function openFolder(hostPath: string): number {
-  let descriptor: number
   try {
-    descriptor = openSync(hostPath, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+    const descriptor = openUnlinked(hostPath, constants.O_DIRECTORY)
+    if (descriptor !== undefined) return descriptor
   } catch (error) {
-    const isLink = lstatSync(hostPath, { throwIfNoEntry: false })?.isSymbolicLink() === true
-    throw new MachineStartError(
-      isLink ? behindLink(hostPath) : unopened(hostPath, errorCode(error) ?? errorText(error)),
-      'configuration',
-    )
+    if (lstatSync(hostPath, { throwIfNoEntry: false })?.isSymbolicLink() !== true)
+      throw misconfigured(unopened(hostPath, errorCode(error) ?? errorText(error)))
   }
-  const real = O_PATH === 0 ? realpathSync(hostPath) : readlinkSync(`/proc/self/fd/${descriptor}`)
-  if (real === hostPath) return descriptor
-  closeSync(descriptor)
-  throw new MachineStartError(behindLink(hostPath), 'configuration')
+  throw misconfigured(behindLink(hostPath))
 }
 
 /** Clients read this message, and must not learn where a link leads. */

@@ -21,7 +21,7 @@ import { quote } from '../../src/jsonrpc/text.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { compareFrames } from '../../src/replay/compare.js'
 import { type Header, readHeader, sentContent } from '../../src/replay/transcript.js'
-import { type Launch, Launcher } from '../../src/replay/launch.js'
+import { Launcher } from '../../src/replay/launch.js'
 import { FrameReader, filled } from '../../src/replay/pattern.js'
 import { startHost } from '../../src/replay/server.js'
 import { HANG_MS } from '../integration/support/waiting.js'
@@ -43,8 +43,7 @@ export async function replayHttp(file: string): Promise<void> {
   const { header } = readHead(lines[0])
   const self = [process.execPath, patientCli]
   const launcher = new Launcher({ command: [], self, env: runtime.env, cwd: folder })
-  const prepare = (): Promise<Launch> => launcher.server({ header, file }, 'http', undefined)
-  const host = await startHost(prepare, runtime, HANG_MS)
+  const host = await startHost(await launcher.server({ header, file }, 'http', undefined), runtime, HANG_MS)
   try {
     await replayLines(lines, host.url)
   } finally {

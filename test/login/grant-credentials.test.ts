@@ -66,7 +66,13 @@ async function place(t: TestContext, answer?: Answer): Promise<Place> {
   })
   const credentials: Place['credentials'] = (grant, more, url = server.url, now = () => runtime.now()) => {
     const login = { settings: { ...settings, ...more }, grant: { ...plain, ...grant } }
-    return new GrantCredentials('tracker', url, login, { ...runtime, now }, () => {})
+    return new GrantCredentials({
+      name: 'tracker',
+      url,
+      ...login,
+      runtime: { ...runtime, now },
+      tell: () => {},
+    })
   }
   return { server, asked, credentials }
 }

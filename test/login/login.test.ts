@@ -47,7 +47,7 @@ function credentials(
   help?: LoginHelp,
 ): LoginCredentials {
   const tell = (_: unknown, message: string): void => void log.push(message)
-  return new LoginCredentials('guarded', server.url, store, runtime, tell, help)
+  return new LoginCredentials({ target: { url: server.url }, store, runtime, tell }, 'guarded', help)
 }
 
 async function secretOf(of: LoginCredentials): Promise<string | undefined> {

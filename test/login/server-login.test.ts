@@ -43,7 +43,7 @@ async function place(
   const log: string[] = []
   const tell = (_: string, message: string): void => void log.push(message)
   const automatic = (): ServerLogin => {
-    const made = new ServerLogin({ url: server.url }, store, runtime, tell)
+    const made = new ServerLogin({ target: { url: server.url }, store, runtime, tell })
     t.after(() => made.close())
     return made
   }

@@ -8,13 +8,11 @@ import { Buffer } from 'node:buffer'
 /** A message with the keys of newer groups has 2 KiB; no usual client sends more than this. */
 const HELLO_BYTES_MAX = 16 * 1024
 
-/** The most records that carry the message; nearly always there is one. */
-const RECORDS_MAX = 8
-
 const HANDSHAKE_RECORD = 22
 const CLIENT_HELLO = 1
 const RECORD_HEADER_BYTES = 5
-const MESSAGE_HEADER_BYTES = 4
+/** The headers of the record and of the message. */
+const HEADERS_BYTES = RECORD_HEADER_BYTES + 4
 /** The version and the random bytes. */
 const FIXED_BYTES = 2 + 32
 
@@ -27,39 +25,18 @@ const HOST_NAME = 0
 export type HelloFinding =
   { readonly kind: 'name'; readonly name: string } | { readonly kind: 'none'; readonly why: string }
 
-/** Undefined until the message is complete; `bytes` are all that have come so far. */
+/** Undefined until the message is complete; `bytes` are all that have come so far. Usual clients send it as one record. */
 export function findHello(bytes: Buffer): HelloFinding | undefined {
-  const message = messageIn(bytes)
-  if (message === undefined)
-    return bytes.length > HELLO_BYTES_MAX ? { kind: 'none', why: 'its first message is too long' } : undefined
-  return typeof message === 'string' ? { kind: 'none', why: message } : nameIn(message)
-}
-
-/** The body of the message from its records; undefined while it is incomplete, a reason when it is another message. */
-function messageIn(bytes: Buffer): Buffer | string | undefined {
-  const parts: Buffer[] = []
-  let have = 0
-  let at = 0
-  for (let records = 0; bytes.length > at; records++) {
-    if (records === RECORDS_MAX) return 'its first message is in too many pieces'
-    if (bytes[at] !== HANDSHAKE_RECORD || (bytes[at + 1] ?? 3) !== 3) return 'it is no TLS'
-    if (bytes.length < at + RECORD_HEADER_BYTES) return undefined
-    const end = at + RECORD_HEADER_BYTES + bytes.readUInt16BE(at + 3)
-    const part = bytes.subarray(at + RECORD_HEADER_BYTES, end)
-    if (end === at + RECORD_HEADER_BYTES) return 'it has an empty record'
-    parts.push(part)
-    have += part.length
-    const whole = Buffer.concat(parts, have)
-    if (whole.length > 0 && whole[0] !== CLIENT_HELLO) return 'its first message is none of a client'
-    if (whole.length >= MESSAGE_HEADER_BYTES) {
-      const length = MESSAGE_HEADER_BYTES + whole.readUIntBE(1, 3)
-      if (length > HELLO_BYTES_MAX) return 'its first message is too long'
-      if (whole.length > length) return 'more than its first message comes at once'
-      if (whole.length === length && bytes.length >= end) return whole.subarray(MESSAGE_HEADER_BYTES)
-    }
-    at = end
-  }
-  return undefined
+  const none = (why: string): HelloFinding => ({ kind: 'none', why })
+  if (bytes.length === 0) return undefined
+  if (bytes[0] !== HANDSHAKE_RECORD || (bytes[1] ?? 3) !== 3) return none('it is no TLS')
+  if (bytes.length < HEADERS_BYTES) return undefined
+  if (bytes[RECORD_HEADER_BYTES] !== CLIENT_HELLO) return none('its first message is none of a client')
+  const end = RECORD_HEADER_BYTES + bytes.readUInt16BE(3)
+  const messageBytes = bytes.readUIntBE(6, 3)
+  if (messageBytes > HELLO_BYTES_MAX) return none('its first message is too long')
+  if (HEADERS_BYTES + messageBytes !== end) return none('its first message is not one record')
+  return bytes.length < end ? undefined : nameIn(bytes.subarray(HEADERS_BYTES, end))
 }
 
 function nameIn(message: Buffer): HelloFinding {

@@ -3,12 +3,13 @@
 import { constants } from 'node:os'
 import process from 'node:process'
 import { Transform } from 'node:stream'
-import type { Child, ChildExit, Runtime } from '../../runtime/runtime.js'
+import type { Child, ChildExit, Runtime, SpawnSpec } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
 import { Deferred } from '../../runtime/deferred.js'
 import { findProgram } from '../../runtime/path-folders.js'
 import type { SandboxTemplate, SandboxVolume } from '../../upstream/contracts/sandbox-config.js'
 import { callMark } from '../agent-messages.js'
+import { definedIn } from '../../text/json-object.js'
 import { SIGNALLED } from '../processes.js'
 import { type ProgramOutput, StderrHead, programOutput } from '../host-program.js'
 import {
@@ -146,20 +147,17 @@ const PASSED =
   /^(?:PATH|HOME|USER|LANG|TMPDIR|TEMP|TMP|SystemRoot|USERPROFILE|APPDATA|ProgramData|DBUS_SESSION_BUS_ADDRESS|XDG_\w+|DOCKER_\w+|CONTAINERS?_\w+)$/i
 
 class ContainerEngine {
+  readonly kind: (typeof engines)[number]
   readonly #runtime: Runtime
   readonly #program: string
   readonly #env: Readonly<Record<string, string>>
-  readonly kind: (typeof engines)[number]
 
   constructor(runtime: Runtime, kind: (typeof engines)[number], program: string) {
-    this.#runtime = runtime
     this.kind = kind
+    this.#runtime = runtime
     this.#program = program
-    this.#env = Object.fromEntries(
-      Object.entries(runtime.env).flatMap(([name, value]) =>
-        value !== undefined && PASSED.test(name) ? [[name, value]] : [],
-      ),
-    )
+    const passed = Object.entries(definedIn(runtime.env)).filter(([name]) => PASSED.test(name))
+    this.#env = Object.fromEntries(passed)
   }
 
   /** Rootless Podman maps users to different numbers inside. */
@@ -180,10 +178,7 @@ class ContainerEngine {
     return PASSED.test(name) ? `${name}=${value}` : name
   }
 
-  #spec(
-    args: readonly string[],
-    variables: Readonly<Record<string, string>>,
-  ): Parameters<Runtime['spawn']>[0] {
+  #spec(args: readonly string[], variables: Readonly<Record<string, string>>): SpawnSpec {
     return { command: this.#program, args, cwd: '/', env: { ...variables, ...this.#env } }
   }
 }

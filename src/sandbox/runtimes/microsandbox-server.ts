@@ -44,7 +44,6 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
   readonly #serverUrl: string | undefined
   readonly #headers: Readonly<Record<string, string>>
   readonly #log: LogSink
-  readonly #running = new Set<Machine>()
 
   constructor(serverUrl: string | undefined, apiKey: string | undefined, log: LogSink) {
     this.#serverUrl = serverUrl?.replace(/\/+$/, '')
@@ -84,19 +83,15 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
       await this.#stop(sandbox)
       throw error instanceof SandboxError ? error : new MachineStartError(errorText(error))
     }
-    const machine = this.#machine(sandbox, language)
-    this.#running.add(machine)
-    void machine.ended.then(() => this.#running.delete(machine))
-    return machine
+    return this.#machine(sandbox, language)
   }
 
   async discard(): Promise<void> {}
 
   async sweep(): Promise<void> {}
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#running].map((machine) => machine.stop()))
-  }
+  /** Each session has stopped its machine. */
+  async close(): Promise<void> {}
 
   #machine(sandbox: string, language: string): Machine {
     const ended = new Deferred<MachineEnd>()

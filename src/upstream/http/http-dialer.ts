@@ -144,15 +144,13 @@ function loginFor(
   const isShown = (tools.allow?.includes('login') ?? true) && !tools.deny.includes('login')
   const pages = login.user === undefined ? undefined : loginPages?.(login.user)
   const named = isAlone ? url : name
-  const made = new ServerLogin({ ...login, url }, store, runtime, tell, {
-    elsewhere: isAutomatic && isAlone ? elsewhere : undefined,
-    isOnRequest: !isAutomatic,
-    pages,
-  })
+  const context = { target: { ...login, url }, store, runtime, tell }
+  const ways = { elsewhere: isAutomatic && isAlone ? elsewhere : undefined, isOnRequest: !isAutomatic, pages }
+  const made = new ServerLogin(context, ways)
   const page = isHere ? 'of this machine' : pages && 'of the front'
   const hasTool = person !== undefined && (!isAutomatic || isAlone) && isShown && !login.isByDevice
   const tool = hasTool ? new LoginTool({ name, named, user: login.user, page }, made, runtime) : undefined
-  const credentials = new LoginCredentials(name, url, store, runtime, tell, made, named)
+  const credentials = new LoginCredentials(context, name, made, named)
   return {
     credentials,
     logins: {
@@ -174,7 +172,7 @@ async function unattendedCredentials(
 ): Promise<HttpCredentials | undefined> {
   if (settings?.unattended === undefined) return undefined
   const { GrantCredentials } = await import('../../login/grant-credentials.js')
-  return new GrantCredentials(name, url, { settings, grant: settings.unattended }, runtime, tell)
+  return new GrantCredentials({ name, url, settings, grant: settings.unattended, runtime, tell })
 }
 
 /** Tokens leave the header `Authorization` to the configuration where that has one. */

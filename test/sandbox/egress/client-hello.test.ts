@@ -81,10 +81,9 @@ describe('the first message of TLS', () => {
     }
   })
 
-  test('may come in a few records, and with early data behind it', () => {
-    const whole = message(body(plain))
+  test('may come with early data behind it', () => {
     const early = records(Buffer.from('early'), 100, 23)
-    const bytes = Buffer.concat([records(whole, Math.ceil(whole.length / 4)), early])
+    const bytes = Buffer.concat([records(message(body(plain))), early])
     assert.deepEqual(findHello(bytes), { kind: 'name', name: 'good.example' })
   })
 
@@ -94,16 +93,11 @@ describe('the first message of TLS', () => {
     ['SSH', Buffer.from('SSH-2.0-x\r\n'), /no TLS/],
     ['another version of records', Buffer.from([22, 2]), /no TLS/],
     ['data', records(whole, 16_384, 23), /no TLS/],
-    [
-      'an alert in the middle',
-      Buffer.concat([records(whole.subarray(0, 9)), records(whole, 99, 21)]),
-      /no TLS/,
-    ],
     ['the message of a server', records(message(body(plain), 2)), /none of a client/],
-    ['an empty record', records(Buffer.concat([]), 1), /./],
-    ['many records', records(whole, 4), /many pieces/],
+    ['an empty record', Buffer.concat([Buffer.from([22, 3, 1, 0, 0]), records(whole)]), /none of a client/],
+    ['two records', records(whole, 60), /one record/],
     ['a length beyond all', records(Buffer.concat([u8(1), u8(1), u16(0), Buffer.alloc(9)])), /too long/],
-    ['a second message behind it', records(Buffer.concat([whole, u8(1)])), /more than/],
+    ['a second message behind it', records(Buffer.concat([whole, u8(1)])), /one record/],
     ['no name', records(message(body(extension(10, u16(0))))), /names no server/],
     ['a hidden name', records(message(body(plain, extension(0xfe0d, u16(0))))), /hides/],
     ['a hidden name of old', records(message(body(plain, extension(0xffce, u16(0))))), /hides/],
@@ -124,17 +118,10 @@ describe('the first message of TLS', () => {
   ]
   for (const [title, bytes, why] of refusals)
     test(`that is ${title} is refused`, () => {
-      if (bytes.length === 0) bytes.fill(0)
-      const said = findHello(bytes.length > 0 ? bytes : Buffer.from([22, 3, 1, 0, 0]))
+      const said = findHello(bytes)
       assert(said?.kind === 'none', JSON.stringify(said))
       assert.match(said.why, why)
     })
-
-  test('that never ends is refused', () => {
-    const start = records(Buffer.concat([u8(1), u8(0), u16(0x3f00), Buffer.alloc(16_000)]))
-    assert.equal(findHello(start), undefined)
-    assert.equal(findHello(Buffer.concat([start, records(Buffer.alloc(400))]))?.kind, 'none')
-  })
 
   test('that is anything at all gives an answer or waits, and never throws', () => {
     const near = records(message(body(plain)))

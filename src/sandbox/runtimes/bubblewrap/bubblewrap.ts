@@ -20,7 +20,7 @@ export class BubblewrapDriver implements MachineDriver {
   readonly #log: LogSink
   readonly #agentFile: string
   readonly #programs: readonly string[]
-  #findings: Promise<BubblewrapFindings> | undefined
+  #host: BubblewrapHost | undefined
 
   constructor(runtime: Runtime, log: LogSink, agentFile: string, programs: readonly string[]) {
     this.#runtime = runtime
@@ -30,14 +30,14 @@ export class BubblewrapDriver implements MachineDriver {
   }
 
   async probe(identity: HostIdentity | undefined): Promise<RuntimeProbe> {
-    this.#findings ??= probeBubblewrap(this.#runtime, this.#agentFile, scopeName(), identity, this.#programs)
-    return (await this.#findings).probe
+    const found = await probeBubblewrap(this.#runtime, this.#agentFile, scopeName(), identity, this.#programs)
+    this.#host = found.host
+    return found.probe
   }
 
   async start(spec: MachineSpec, place: MachinePlace): Promise<HostMachine> {
-    const host = (await this.#findings)?.host
+    const [runtime, log, host] = [this.#runtime, this.#log, this.#host]
     if (host === undefined) throw new MachineStartError('bubblewrap cannot be used')
-    const [runtime, log] = [this.#runtime, this.#log]
     const interpreter = findInterpreter(spec, this.#programs)
     return startMachine({ runtime, log, host, spec, place, interpreter, name: scopeName() })
   }

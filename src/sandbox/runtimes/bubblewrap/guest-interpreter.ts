@@ -10,7 +10,7 @@ import process from 'node:process'
 import { isProgram, systemFolders } from '../../../runtime/path-folders.js'
 import { covers } from '../../../runtime/places.js'
 import type { SandboxVolume } from '../../../upstream/contracts/sandbox-config.js'
-import { MachineStartError, type SandboxLanguage } from '../../runtime.js'
+import { MachineStartError, type SandboxLanguage, misconfigured } from '../../runtime.js'
 import { isTooWide, overlap } from '../../volumes.js'
 
 export interface GuestInterpreter {
@@ -32,9 +32,8 @@ export function findInterpreter(wanted: WantedInterpreter, programs: readonly st
   for (const path of [found.program, ...found.paths]) {
     const volume = volumes.find(({ hostPath }) => overlap(hostPath, path))
     if (volume !== undefined)
-      throw new MachineStartError(
+      throw misconfigured(
         `the interpreter ${found.program} lies in the volume ${volume.hostPath}, where code of sessions could replace it: move it out`,
-        'configuration',
       )
   }
   return found
@@ -55,9 +54,8 @@ function usual(language: SandboxLanguage, programs: readonly string[]): string {
 
 function located(path: string, language: SandboxLanguage): GuestInterpreter {
   if (!isBinary(path))
-    throw new MachineStartError(
+    throw misconfigured(
       `${path} is no ${language} that can be run: name the program itself, and no script that starts it`,
-      'configuration',
     )
   const real = realpathSync(path)
   if (language === 'node') return { program: real, paths: isInSystem(real) ? [] : [real] }
@@ -69,10 +67,7 @@ function located(path: string, language: SandboxLanguage): GuestInterpreter {
   const paths = [...new Set(folders)].filter((folder) => !isInSystem(folder))
   const wide = paths.find((folder) => isTooWide(folder))
   if (wide === undefined) return { program: base === undefined ? real : program, paths }
-  throw new MachineStartError(
-    `${path} is in no folder of its own: all of ${wide} would be seen by sessions`,
-    'configuration',
-  )
+  throw misconfigured(`${path} is in no folder of its own: all of ${wide} would be seen by sessions`)
 }
 
 /** The interpreter on which a virtual environment is based; undefined for a folder that is no virtual environment. */

@@ -1,10 +1,9 @@
 // A machine of bubblewrap: one bwrap, and in it an agent that starts programs.
 
 import type { Buffer } from 'node:buffer'
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { readProcFile, readProcess, signalProcess } from '../../../runtime/process-table.js'
+import { processIds, readProcFile, readProcess, signalProcess } from '../../../runtime/process-table.js'
 import type { Child, LogSink, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/deadline.js'
 import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
@@ -164,20 +163,14 @@ class BubblewrapMachine implements HostMachine {
 
 /** The bytes that processes have written, by their own list of processes. */
 function writtenIn(proc: string): number {
-  let bytes = 0
-  for (const name of namesIn(proc)) {
-    if (!/^\d+$/.test(name)) continue
-    const [, written] = /^write_bytes: (\d+)$/m.exec(readProcFile(`${proc}/${name}/io`)) ?? []
-    bytes += Number(written ?? 0)
-  }
-  return bytes
-}
-
-function namesIn(path: string): string[] {
   try {
-    return readdirSync(path)
+    const written = processIds(proc).map((pid) =>
+      Number(/^write_bytes: (\d+)$/m.exec(readProcFile(`${proc}/${pid}/io`))?.[1] ?? 0),
+    )
+    return written.reduce((sum, bytes) => sum + bytes, 0)
   } catch {
-    return []
+    // The machine has ended.
+    return 0
   }
 }
 
