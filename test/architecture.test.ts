@@ -126,7 +126,7 @@ const linesMax = table(`
   upstream/kinds         | 606
   limits                 | 171
   real-runtime           | 47
-  config                 | 4241
+  config                 | 4233
   lock                   | 645
   log                    | 483
   record                 | 254
@@ -149,8 +149,8 @@ const linesMax = table(`
   cli                    | 5143
   cli/clients            | 1399
   servers                | 277
-  sandbox                | 5720
-  sandbox/egress         | 610
+  sandbox                | 5715
+  sandbox/egress         | 590
   sandbox/guest          | 484
 `)
 

@@ -391,7 +391,6 @@ const patternFields = {
 const setArguments: ValueType<ReadonlyMap<string, string>, Readonly<Record<string, unknown>>> = {
   expected: 'an object of arguments',
   schema: { type: 'object' },
-  unit: '',
   read: (at) => {
     if (!isObject(at.value)) return wrong(at, 'an object of arguments', true)
     return new Map(at.members.map(([name, each]) => [name, JSON.stringify(each)]))

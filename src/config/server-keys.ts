@@ -495,6 +495,5 @@ export type ServerJson = StdioServerJson | HttpServerJson | SseServerJson | Sand
 export const servers: ValueType<Location | undefined, Readonly<Record<string, ServerJson>>> = {
   expected: 'an object',
   schema: { $ref: '#/$defs/servers' },
-  unit: '',
   read: (at) => at,
 }

@@ -86,7 +86,7 @@ export interface ValueType<T, W = T, U extends string = ''> {
   /** The right value in words, as in "must be …". */
   readonly expected: string
   readonly schema: JsonSchema
-  readonly unit: U
+  readonly unit?: U
   /** Undefined after the problem was reported, with `expected` or other words for the right value. */
   read(at: Location, expected?: string): T | undefined
   /** Never there; it carries the type. */
@@ -136,7 +136,7 @@ export type ValuesOf<F> = {
     ? T
     : never
 }
-type UnitOf<F> = F extends { readonly type: { readonly unit: infer U extends string } } ? U : never
+type UnitOf<F> = F extends { readonly type: { readonly unit?: infer U extends string } } ? U : never
 
 /** A section as a file writes it. A key that is undefined counts as absent. */
 export type WrittenOf<F> = {
@@ -168,7 +168,6 @@ export function object<F extends Fields>(
   return {
     expected,
     schema: objectSchema(fields, rules),
-    unit: '',
     read: (at, must = expected) => {
       if (!isObject(at.value)) return wrong(at, must, typeof at.value === 'string')
       checkRules(fields, at, rules)
@@ -194,7 +193,7 @@ export function readValues<F extends Fields>(
   const given = new Map<string, unknown>(Object.entries(fallbacks))
   const values: Record<string, unknown> = {}
   for (const [key, each] of Object.entries(fields)) {
-    const [name, place] = [`${key}${each.type.unit}`, at.at(key)]
+    const [name, place] = [`${key}${each.type.unit ?? ''}`, at.at(key)]
     values[name] = readField(each, place) ?? given.get(name) ?? defaultOf(each, place)
   }
   if (hasAll(values, fields)) return values
@@ -202,7 +201,7 @@ export function readValues<F extends Fields>(
 }
 
 function hasAll<F extends Fields>(values: object, fields: F): values is ValuesOf<F> {
-  return Object.entries(fields).every(([key, { type }]) => Object.hasOwn(values, `${key}${type.unit}`))
+  return Object.entries(fields).every(([key, { type }]) => Object.hasOwn(values, `${key}${type.unit ?? ''}`))
 }
 
 function readField<T>(one: Field<T, unknown, string>, at: Location): T | undefined {
@@ -478,7 +477,6 @@ export function list<T, W>(
   return {
     expected,
     schema: { type: 'array', ...(min > 0 && { minItems: min }), items: element.schema },
-    unit: '',
     read: (at, must = expected) => {
       if (!Array.isArray(at.value))
         return wrong(at, `${must}${typeof at.value === 'string' ? ', so put it in [ ]' : ''}`, true)
@@ -516,7 +514,6 @@ export function either<T, W, U, V>(
   return {
     expected,
     schema: { anyOf: [plain.schema, compound.schema] },
-    unit: '',
     read: (at, must = expected) =>
       typeof at.value === 'object' && at.value !== null ? compound.read(at, must) : plain.read(at, must),
   }
@@ -528,7 +525,7 @@ export function oneOrMany(one: ValueType<string>): ValueType<readonly string[], 
 
 /** A value that is read later, with what is known then. */
 export function later<T, W, U extends string>(type: ValueType<T, W, U>): ValueType<Location, W> {
-  return { expected: type.expected, schema: type.schema, unit: '', read: (at) => at }
+  return { expected: type.expected, schema: type.schema, read: (at) => at }
 }
 
 /** Its mistakes are warnings, and the default is used. */
@@ -558,7 +555,6 @@ export function or<const L extends string | boolean, T, W>(
   return {
     expected,
     schema: { anyOf: [{ enum: words }, type.schema] },
-    unit: '',
     read: (at) => {
       const isOtherWord =
         typeof at.value === 'string' && typeof words[0] === 'string' && type.schema['type'] !== 'string'
@@ -597,7 +593,6 @@ export function map<T, W>(
       propertyNames: { pattern: rule.pattern },
       additionalProperties: element.schema,
     },
-    unit: '',
     read: (at) =>
       isObject(at.value) ? readMembers(at, rule, (place) => element.read(place)) : wrong(at, expected, true),
   }
@@ -629,7 +624,6 @@ function scalar<T>({ expected, schema, isSecret, accept }: Scalar<T>): ValueType
   return {
     expected,
     schema,
-    unit: '',
     read: (at, must = expected) => {
       const { value } = at
       const read = accept(value)

@@ -72,7 +72,6 @@ function isPolicy(value: JsonObject | undefined): value is JsonObject & ConfineP
 async function run(policy: ConfinePolicy, command: readonly string[]): Promise<number> {
   const { read, write, home, network, programs } = policy
   const host = findBwrap(programs)
-  if ('why' in host) throw new Error(`${host.why}: ${host.remedy}`)
   const missing = [...read, ...write].find((each) => !existsSync(each))
   if (missing !== undefined)
     throw new Error(`${missing} is in the policy, and there is no such file or folder`)

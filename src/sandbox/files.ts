@@ -36,9 +36,12 @@ const READ = `${isPlain}; wc -c < "$1" && tail -c "+$2" < "$1" | head -c "$3"`
 const WRITE =
   'case "$1" in */*) mkdir -p -- "${1%/*}/" || exit 1;; esac; [ ! -e "$1" ] || [ -f "$1" ] || { echo "it is no regular file" >&2; exit 1; }; cat > "$1"'
 
-/** Prints a line for each entry. The prefix `./` keeps `cd` from reading a name as an option; small images have these options. */
+/**
+ * Prints a line for each entry, with the time of its last change, which no program can set. The prefix `./` keeps `cd` from
+ * reading a name as an option; small images have these options.
+ */
 const LIST = `case "$1" in /*) ;; *) set -- "./$1";; esac; [ -d "$1" ] || { echo "there is no such folder" >&2; exit 1; }
-cd "$1" && exec find . -mindepth 1 -maxdepth 1 -exec stat -c '%f/%s/%Y/%n' -- {} +`
+cd "$1" && exec find . -mindepth 1 -maxdepth 1 -exec stat -c '%f/%s/%Y/%z/%n' -- {} +`
 
 export async function readFile(
   where: MachineUse,
@@ -93,7 +96,8 @@ const entryTypes: Readonly<Record<string, FileEntry['type']>> = { 8: 'file', 4: 
 
 /** No entry for a part of a line: of a name with a line feed, or at the end of a long listing. */
 function entryOf(line: string): FileEntry[] {
-  const [, type = '', size, seconds, name] = /^(.)[\da-f]{3}\/(\d+)\/(-?\d+)\/\.\/(.+)$/.exec(line) ?? []
+  const [, type = '', size, seconds, name] =
+    /^(.)[\da-f]{3}\/(\d+)\/(-?\d+)\/[^/]+\/\.\/(.+)$/.exec(line) ?? []
   if (name === undefined) return []
   const modified = new Date(Number(seconds) * 1000)
   return [{ name, type: entryTypes[type] ?? 'other', size: Number(size), modified }]
@@ -142,29 +146,24 @@ export interface Artifact {
 
 const ARTIFACTS_MAX = 20
 
-/** Prints a line for each file, with the time of its last change, which no program can set. */
-const SCRIPT = `cd ${artifactFolder} 2>/dev/null || exit 0
-exec find . -mindepth 1 -maxdepth 1 -type f -exec stat -c '%s/%z/%n' -- {} +`
-
 export class Artifacts {
   #lines: ReadonlySet<string> = new Set()
 
   async look({ machine, clock }: MachineUse): Promise<Artifact[]> {
-    const { bytes, failure } = await readAll({ machine, clock }, ['sh', '-c', SCRIPT], LISTING_BYTES_MAX)
-    // A file that vanishes meanwhile makes the look fail; the next look finds the same files.
+    const { bytes, failure } = await shell({ machine, clock }, LIST, [artifactFolder], LISTING_BYTES_MAX)
+    // There is no folder, or a file that vanishes meanwhile makes the look fail; the next look finds the same files.
     if (failure !== undefined) return []
     const before = this.#lines
     this.#lines = new Set(bytes.toString('utf8').split('\n'))
-    return [...this.#lines]
-      .filter((line) => !before.has(line))
-      .flatMap(artifactOf)
-      .sort((one, other) => (one.path < other.path ? -1 : 1))
-      .slice(0, ARTIFACTS_MAX)
+    return (
+      [...this.#lines]
+        .filter((line) => !before.has(line))
+        .flatMap(entryOf)
+        // A client could not ask for a name that is not UTF-8.
+        .filter(({ type, name }) => type === 'file' && !name.includes('\u{fffd}'))
+        .map(({ name, size }) => ({ path: `${artifactFolder}/${name}`, bytes: size }))
+        .sort((one, other) => (one.path < other.path ? -1 : 1))
+        .slice(0, ARTIFACTS_MAX)
+    )
   }
-}
-
-/** A client could not ask for a name that is not UTF-8. */
-function artifactOf(line: string): Artifact[] {
-  const [, bytes, name] = /^(\d+)\/[^/]+\/\.\/([^/\u{fffd}]+)$/u.exec(line) ?? []
-  return name === undefined ? [] : [{ path: `${artifactFolder}/${name}`, bytes: Number(bytes) }]
 }

@@ -12,11 +12,13 @@ import { type SandboxSettings, settingsVariable } from '../upstream/contracts/sa
 import { confine } from './confine.js'
 import {
   NoRuntimeError,
-  type ProbedRuntime,
+  type RuntimeId,
+  type RuntimeSurroundings,
   automaticRuntimeIds,
   probedRuntime,
   runtimeIds,
 } from './runtimes.js'
+import { RuntimeUnusable } from './runtime.js'
 import { openService } from './service.js'
 
 /** Returns the exit code. */
@@ -84,9 +86,7 @@ export async function runtimeReport(
   const surroundings = { ...settings, ...around, stateFolder: undefined }
   const lines: string[] = []
   for (const id of runtimeIds) {
-    const probed = await probedRuntime(id, surroundings)
-    await probed.runtime.close()
-    lines.push(lineOf(probed))
+    lines.push(`  ${id.padEnd(NAME_WIDTH)} ${await usability(id, surroundings)}`)
   }
   const found = ['sandbox runtimes:', ...lines]
   try {
@@ -105,11 +105,16 @@ export async function runtimeReport(
   }
 }
 
-function lineOf({ runtime: { id, isolation }, probe }: ProbedRuntime): string {
-  const name = `  ${id.padEnd(NAME_WIDTH)}`
-  if (probe.kind === 'unusable') return `${name} not usable: ${probe.why}; ${probe.remedy}`
-  const named = automaticRuntimeIds.some((each) => each === id) ? '' : '; used only when it is named'
-  return `${name} usable: isolation ${isolation}, limits by ${probe.limits}${named}`
+async function usability(id: RuntimeId, around: RuntimeSurroundings): Promise<string> {
+  try {
+    const { runtime, limits } = await probedRuntime(id, around)
+    await runtime.close()
+    const named = automaticRuntimeIds.some((each) => each === id) ? '' : '; used only when it is named'
+    return `usable: isolation ${runtime.isolation}, limits by ${limits}${named}`
+  } catch (error) {
+    if (error instanceof RuntimeUnusable) return `not usable: ${error.message}`
+    throw error
+  }
 }
 
 const NAME_WIDTH = 20

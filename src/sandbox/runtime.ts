@@ -13,19 +13,6 @@ import type {
 
 export type SandboxIsolation = 'vm' | 'container' | 'namespaces'
 
-export type RuntimeProbe =
-  | {
-      readonly kind: 'usable'
-      /** How the runtime enforces limits, in words: 'cgroup v1', 'rlimits and a watch on memory'. */
-      readonly limits: string
-    }
-  | {
-      readonly kind: 'unusable'
-      readonly why: string
-      /** The one command or setting that makes the runtime usable. */
-      readonly remedy: string
-    }
-
 export interface SandboxRuntime {
   readonly id: string
   readonly isolation: SandboxIsolation
@@ -33,7 +20,12 @@ export interface SandboxRuntime {
   readonly limitsHosts: boolean
   /** The network of programs in words, when the setting cannot change it; otherwise absent. */
   readonly fixedNetwork?: string
-  probe(): Promise<RuntimeProbe>
+  /**
+   * Returns how the runtime enforces limits, in words: 'cgroup v1', 'rlimits and a watch on memory'.
+   *
+   * @throws RuntimeUnusable
+   */
+  probe(): Promise<string>
   /**
    * Starts the machine of a session; a session has one at a time.
    *
@@ -116,6 +108,15 @@ export interface GuestExit {
   readonly limit?: string
   /** Why the program was not started, or why its end is unknown. */
   readonly failure?: string
+}
+
+/** A runtime cannot be used on this host; `remedy` is the one command or setting that makes it usable. */
+export class RuntimeUnusable extends Error {
+  override readonly name = 'RuntimeUnusable'
+
+  constructor(why: string, remedy: string) {
+    super(`${why}; ${remedy}`)
+  }
 }
 
 /** A machine could not be started; the message explains the reason to users. */

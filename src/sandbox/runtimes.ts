@@ -8,7 +8,7 @@ import process from 'node:process'
 import { programFolder } from '../folder.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { SandboxRuntimeName, SandboxSettings } from '../upstream/contracts/sandbox-config.js'
-import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
+import { RuntimeUnusable, type SandboxRuntime } from './runtime.js'
 import { BubblewrapDriver } from './runtimes/bubblewrap/bubblewrap.js'
 import { type HostIdentity, hostIdentity } from './runtimes/identities.js'
 import { MicrosandboxServerRuntime } from './runtimes/microsandbox-server.js'
@@ -37,7 +37,8 @@ export type RuntimeId = Exclude<SandboxRuntimeName, 'auto'>
 
 export interface ProbedRuntime {
   readonly runtime: SandboxRuntime
-  readonly probe: RuntimeProbe
+  /** As its probe says. */
+  readonly limits: string
 }
 
 /** No runtime can be used; the message has the reason and the remedy of each. */
@@ -59,29 +60,28 @@ export async function chooseRuntime(
   around: RuntimeSurroundings,
 ): Promise<ProbedRuntime> {
   const reasons: string[] = []
-  for (const candidate of id === 'auto' ? automaticRuntimeIds : [id]) {
-    const probed = await probedRuntime(candidate, around)
-    const { probe } = probed
-    if (probe.kind === 'usable') return probed
-    reasons.push(`${candidate}: ${probe.why}; ${probe.remedy}`)
-  }
+  for (const candidate of id === 'auto' ? automaticRuntimeIds : [id])
+    try {
+      return await probedRuntime(candidate, around)
+    } catch (error) {
+      if (!(error instanceof RuntimeUnusable)) throw error
+      reasons.push(`${candidate}: ${error.message}`)
+    }
   throw new NoRuntimeError(reasons)
 }
 
+/** @throws RuntimeUnusable */
 export async function probedRuntime(id: RuntimeId, around: RuntimeSurroundings): Promise<ProbedRuntime> {
   const identity = around.runAs === undefined ? undefined : hostIdentity(around.runAs)
-  const runtime = makeRuntime(id, around, typeof identity === 'string' ? undefined : identity)
-  const unusable = (why: string, remedy: string): ProbedRuntime => {
-    return { runtime, probe: { kind: 'unusable', why, remedy } }
-  }
   if (typeof identity === 'string')
-    return unusable(`runAs ${identity}`, 'set runAs to the owner of the volumes, or leave it out')
+    throw new RuntimeUnusable(`runAs ${identity}`, 'set runAs to the owner of the volumes, or leave it out')
+  const runtime = makeRuntime(id, around, identity)
   if (around.network?.kind === 'allow' && !runtime.limitsHosts)
-    return unusable(
+    throw new RuntimeUnusable(
       'it cannot hold programs to the hosts of network.allow',
       'use the runtime bubblewrap, or set network to "none"',
     )
-  return { runtime, probe: await runtime.probe() }
+  return { runtime, limits: await runtime.probe() }
 }
 
 function makeRuntime(

@@ -30,7 +30,7 @@ import {
 import { errorText } from '../text/error-text.js'
 import { isObject } from '../text/json-object.js'
 import { abortReasons } from './runs.js'
-import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
+import type { SandboxRuntime } from './runtime.js'
 import { type ProbedRuntime, chooseRuntime } from './runtimes.js'
 import { type SessionContext, Sessions } from './sessions.js'
 
@@ -72,7 +72,7 @@ export async function openService(
 ): Promise<SandboxService> {
   const found = await choose()
   await found.runtime.sweep()
-  return new SandboxService(parts, found.runtime, found.probe)
+  return new SandboxService(parts, found.runtime, found.limits)
 }
 
 export class SandboxService implements PeerOwner<never> {
@@ -89,7 +89,7 @@ export class SandboxService implements PeerOwner<never> {
   #peer: Peer<never> | undefined
   #closing: Promise<void> | undefined
 
-  constructor({ settings, runtime, log }: ServiceParts, sandbox: SandboxRuntime, probe: RuntimeProbe) {
+  constructor({ settings, runtime, log }: ServiceParts, sandbox: SandboxRuntime, limits: string) {
     this.#tools = toolsOf(settings)
     const { id, isolation } = sandbox
     const network = sandbox.fixedNetwork ?? settings.network.kind
@@ -98,10 +98,9 @@ export class SandboxService implements PeerOwner<never> {
     this.sessions = new Sessions(this.#context)
     this.#every(settings.cleanupIntervalMs, () => this.sessions.endExpired())
     this.#every(settings.orphanCleanupIntervalMs, () => void this.#sweep())
-    const limits = probe.kind === 'usable' ? `, limits by ${probe.limits}` : ''
     log({
       level: 'info',
-      message: `sandbox runtime ${id}: isolation ${isolation}, network ${network}${limits}`,
+      message: `sandbox runtime ${id}: isolation ${isolation}, network ${network}, limits by ${limits}`,
     })
   }
 

@@ -51,25 +51,28 @@ const REQUEST_LINE = /^([\x21-\x7e]+) ([\x21-\x7e]+) HTTP\/1\.[01]$/
 
 const NAME_LENGTH_MAX = 100
 
-export function proxyRequest(head: string): Destination | EgressRefusal {
+/** @throws EgressRefusal */
+export function proxyRequest(head: string): Destination {
   const [, method, target] = REQUEST_LINE.exec(head.split('\r\n', 1)[0] ?? '') ?? []
   if (method === undefined || target === undefined)
-    return refusal(400, 'the request is not understood: this is a proxy for HTTP/1.1')
-  return method === 'CONNECT'
-    ? destinationOf(target)
-    : refusal(403, 'http:// is not carried: use https:// (this proxy knows CONNECT HOST:443 only)')
+    throw new EgressRefusal(400, 'the request is not understood: this is a proxy for HTTP/1.1')
+  if (method === 'CONNECT') return destinationOf(target)
+  throw new EgressRefusal(
+    403,
+    'http:// is not carried: use https:// (this proxy knows CONNECT HOST:443 only)',
+  )
 }
 
-function destinationOf(authority: string): Destination | EgressRefusal {
+function destinationOf(authority: string): Destination {
   const [, text = '', digits] = /^([^:]*)(?::(\d{1,5}))?$/.exec(authority) ?? []
   const host = hostName(text)
   const port = Number(digits)
   if (host === undefined)
-    return refusal(
+    throw new EgressRefusal(
       403,
       `'${shown(authority)}' is not allowed: hosts are reached by their names; an address, or a name without a dot, is never allowed`,
     )
-  if (!(port >= 1 && port <= 65_535)) return refusal(400, 'the request names no port')
+  if (!(port >= 1 && port <= 65_535)) throw new EgressRefusal(400, 'the request names no port')
   return { host, port }
 }
 
@@ -84,36 +87,25 @@ export interface Destination {
   readonly port: number
 }
 
-export interface EgressRefusal {
-  readonly kind: 'refusal'
+/** A request of a program that is refused; the message is the reason, as ASCII text. */
+export class EgressRefusal extends Error {
   readonly status: 400 | 403 | 431 | 502 | 503 | 504
-  /** The reason as ASCII text. */
-  readonly reason: string
-  /** Undefined when the request names no valid destination. */
-  readonly to: Destination | undefined
   /** A detail for the log of the service alone. */
-  readonly detail?: string
-}
+  readonly detail: string | undefined
 
-export function refusal(
-  status: EgressRefusal['status'],
-  reason: string,
-  to?: Destination,
-  detail?: string,
-): EgressRefusal {
-  return { kind: 'refusal', status, reason, to, ...(detail !== undefined && { detail }) }
-}
-
-export function refusalText({ reason, to }: EgressRefusal): string {
-  return to === undefined ? reason : `${to.host}:${to.port} ${reason}`
+  /** `to` is undefined when the request names no valid destination. */
+  constructor(status: EgressRefusal['status'], reason: string, to?: Destination, detail?: string) {
+    super(to === undefined ? reason : `${to.host}:${to.port} ${reason}`)
+    this.status = status
+    this.detail = detail
+  }
 }
 
 /** Many programs show only the first line of a response, so the reason stands there too. */
-export function refusalResponse(refused: EgressRefusal, hosts: readonly string[]): string {
-  const text = refusalText(refused)
+export function refusalResponse({ status, message: text }: EgressRefusal, hosts: readonly string[]): string {
   const body = `${text}\nPrograms in this sandbox reach only these hosts, over https://: ${shownHosts(hosts)}\n`
   return [
-    `HTTP/1.1 ${refused.status} ${text}`,
+    `HTTP/1.1 ${status} ${text}`,
     'Content-Type: text/plain; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',

@@ -11,7 +11,7 @@ import type { Duplex } from 'node:stream'
 import type { Connect, Resolve, Runtime } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
 import { isPublicAddress } from '../../text/address-kind.js'
-import { type Destination, type EgressRefusal, refusal } from './allowed-hosts.js'
+import { type Destination, EgressRefusal } from './allowed-hosts.js'
 import { errorText } from '../../text/error-text.js'
 
 const LOOKUP_MS = 10_000
@@ -25,43 +25,33 @@ const ADDRESSES_MAX = 64
 
 export type EgressRuntime = Pick<Runtime, 'now' | 'setTimer' | 'connect' | 'resolve'>
 
-export async function dial(
-  to: Destination,
-  runtime: EgressRuntime,
-  signal: AbortSignal,
-): Promise<Duplex | EgressRefusal> {
+/** @throws EgressRefusal */
+export async function dial(to: Destination, runtime: EgressRuntime, signal: AbortSignal): Promise<Duplex> {
   const addresses = await addressesOf(to, runtime, signal)
-  if (!Array.isArray(addresses)) return addresses
   const own = ownNetworks()
   const open = addresses.filter((address) => isPublicAddress(address) && !isIn(own, address))
   if (open.length === 0)
-    return refusal(403, 'has no public address', to, addresses.slice(0, TRIES_MAX).join(', '))
+    throw new EgressRefusal(403, 'has no public address', to, addresses.slice(0, TRIES_MAX).join(', '))
   for (const host of open.slice(0, TRIES_MAX)) {
     if (signal.aborted) break
     const socket = (runtime.connect ?? connectTo)({ host, port: to.port, isTls: false })
     if (await isConnected(socket, runtime, signal)) return socket
   }
-  return refusal(502, 'cannot be reached: no connection was made', to)
+  throw new EgressRefusal(502, 'cannot be reached: no connection was made', to)
 }
 
 const connectTo: Connect = ({ host, port }) =>
   connect({ host, port, noDelay: true, keepAlive: true, allowHalfOpen: true })
 
-async function addressesOf(
-  to: Destination,
-  runtime: EgressRuntime,
-  signal: AbortSignal,
-): Promise<string[] | EgressRefusal> {
+async function addressesOf(to: Destination, runtime: EgressRuntime, signal: AbortSignal): Promise<string[]> {
   const resolve = runtime.resolve ?? resolveName
-  try {
-    const found = await within(resolve(to.host, signal), LOOKUP_MS, runtime)
-    return found === undefined
-      ? refusal(504, 'cannot be reached: its name was not found in time', to)
-      : found.slice(0, ADDRESSES_MAX)
-  } catch (error) {
-    const detail = errorText(error)
-    return refusal(502, 'cannot be reached: its name was not found', to, detail)
-  }
+  const resolved = resolve(to.host, signal).catch((error: unknown) => {
+    throw new EgressRefusal(502, 'cannot be reached: its name was not found', to, errorText(error))
+  })
+  const found = await within(resolved, LOOKUP_MS, runtime)
+  if (found === undefined)
+    throw new EgressRefusal(504, 'cannot be reached: its name was not found in time', to)
+  return found.slice(0, ADDRESSES_MAX)
 }
 
 export function ownNetworks(

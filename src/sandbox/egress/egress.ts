@@ -10,13 +10,11 @@ import { setDeadline, within } from '../../runtime/deadline.js'
 import type { LogSink } from '../../runtime/runtime.js'
 import {
   type Destination,
-  type EgressRefusal,
+  EgressRefusal,
   hostName,
   isAllowed,
   proxyRequest,
-  refusal,
   refusalResponse,
-  refusalText,
 } from './allowed-hosts.js'
 import { findHello } from './client-hello.js'
 import { type EgressRuntime, dial } from './dial.js'
@@ -105,10 +103,9 @@ export class Egress {
     return ++this.#thisMinute().dials <= DIALS_MAX
   }
 
-  refused(refused: EgressRefusal): void {
+  refused({ message: why, detail }: EgressRefusal): void {
     if (++this.#thisMinute().refusals > LINES_MAX) return
-    const { detail } = refused
-    const message = `${this.#who} was refused a connection: ${refusalText(refused)}`
+    const message = `${this.#who} was refused a connection: ${why}`
     this.#log({ level: 'warn', message, ...(detail !== undefined && { details: { detail } }) })
   }
 
@@ -159,15 +156,13 @@ class EgressConnection {
   async serve(): Promise<void> {
     try {
       const request = await within(this.#request(), ASK_MS, this.#egress.runtime)
-      if (this.#life.signal.aborted) return
-      if (request === undefined) return this.close()
-      if ('kind' in request) return this.#refuse(request)
+      if (request === undefined || this.#life.signal.aborted) return this.close()
       const server = await this.#reached(request)
-      if ('kind' in server) return this.#life.signal.aborted ? undefined : this.#refuse(server)
       this.#attach(server)
       if (!this.#life.signal.aborted) await this.#tunnel(server, request)
-    } catch {
-      this.close()
+    } catch (error) {
+      if (error instanceof EgressRefusal && !this.#life.signal.aborted) this.#refuse(error)
+      else this.close()
     }
   }
 
@@ -185,19 +180,20 @@ class EgressConnection {
     this.#timer = setDeadline(this.#egress.runtime, this.#idleMs, () => this.close())
   }
 
-  #request(): Promise<Destination | EgressRefusal | undefined> {
+  #request(): Promise<Destination | undefined> {
     return readUntil(this.#program, (bytes) => {
       const end = bytes.indexOf(END_OF_HEAD)
-      if ((end === -1 ? bytes.length : end) > HEAD_BYTES_MAX) return [refusal(431, TOO_LONG), bytes.length]
+      if ((end === -1 ? bytes.length : end) > HEAD_BYTES_MAX) throw new EgressRefusal(431, TOO_LONG)
       if (end === -1) return undefined
       return [proxyRequest(bytes.toString('latin1', 0, end)), end + END_OF_HEAD.length]
     })
   }
 
-  async #reached(to: Destination): Promise<Duplex | EgressRefusal> {
+  async #reached(to: Destination): Promise<Duplex> {
     const { hosts, runtime } = this.#egress
-    if (!isAllowed(hosts, to)) return refusal(403, 'is not an allowed host', to)
-    if (!this.#egress.mayDial()) return refusal(503, 'has to wait: too many connections within a minute', to)
+    if (!isAllowed(hosts, to)) throw new EgressRefusal(403, 'is not an allowed host', to)
+    if (!this.#egress.mayDial())
+      throw new EgressRefusal(503, 'has to wait: too many connections within a minute', to)
     return dial(to, runtime, this.#life.signal)
   }
 
@@ -226,7 +222,9 @@ class EgressConnection {
     if (hello?.kind !== 'name' || hostName(hello.name) !== to.host) {
       const other = hello?.kind === 'none' ? hello.why : 'it names another server'
       const why = hello === undefined ? 'nothing came' : other
-      this.#egress.refused(refusal(403, `was asked for a tunnel without TLS for that name: ${why}`, to))
+      this.#egress.refused(
+        new EgressRefusal(403, `was asked for a tunnel without TLS for that name: ${why}`, to),
+      )
       return void program.end(ALERT)
     }
     program.pipe(server)

@@ -19,7 +19,7 @@ import {
   type MachineEnd,
   type MachineSpec,
   MachineStartError,
-  type RuntimeProbe,
+  RuntimeUnusable,
   type SandboxLanguage,
 } from '../runtime.js'
 import {
@@ -37,7 +37,7 @@ export class ContainerDriver implements MachineDriver {
   readonly #runtime: Runtime
   readonly #templates: readonly TemplateImage[]
   readonly #programs: readonly string[]
-  #engine: Promise<ContainerEngine | string> | undefined
+  #engine: Promise<ContainerEngine> | undefined
   #starts = 0
 
   constructor(runtime: Runtime, templates: readonly TemplateImage[], programs: readonly string[]) {
@@ -46,20 +46,16 @@ export class ContainerDriver implements MachineDriver {
     this.#programs = programs
   }
 
-  async probe(): Promise<RuntimeProbe> {
+  async probe(): Promise<string> {
     const engine = await this.#found()
-    if (typeof engine === 'string')
-      return { kind: 'unusable', why: engine, remedy: 'install Docker or Podman, and start it' }
     const images = [...new Set(this.#templates.map(imageOf))]
-    for (const image of images)
-      if (await hasImage(engine, image)) return { kind: 'usable', limits: engine.kind }
+    for (const image of images) if (await hasImage(engine, image)) return engine.kind
     const why = `${engine.kind} has none of the images ${images.join(', ')}, and none is fetched unasked`
-    return { kind: 'unusable', why, remedy: `fetch one: ${engine.kind} pull ${images[0] ?? ''}` }
+    throw new RuntimeUnusable(why, `fetch one: ${engine.kind} pull ${images[0] ?? ''}`)
   }
 
   async start(spec: MachineSpec, place: MachinePlace): Promise<HostMachine> {
     const engine = await this.#found()
-    if (typeof engine === 'string') throw new MachineStartError(engine)
     if (spec.interpreter !== undefined)
       throw new MachineStartError(
         `the runtime container takes the interpreter of its image: take ${spec.interpreter} from the template`,
@@ -74,8 +70,8 @@ export class ContainerDriver implements MachineDriver {
 
   /** Removes containers of dead owners that left folders on this host; services on other hosts may use the same engine. */
   async removeRemains(owners: ReadonlySet<string>): Promise<void> {
+    if (owners.size === 0) return
     const engine = await this.#found()
-    if (owners.size === 0 || typeof engine === 'string') return
     const listed = await engine.ask(['ps', '--all', '--filter', `label=${LABEL}`, '--format', '{{.Names}}'])
     for (const name of listed.stdout.split('\n').map((line) => line.trim())) {
       const [, owner] = /^mcps-sandbox-([\da-f]{16})-\d+$/.exec(name) ?? []
@@ -106,7 +102,8 @@ export class ContainerDriver implements MachineDriver {
     throw new MachineStartError(`${engine.kind} did not start it: ${reasonIn(stderr.text)}`)
   }
 
-  #found(): Promise<ContainerEngine | string> {
+  /** @throws RuntimeUnusable */
+  #found(): Promise<ContainerEngine> {
     this.#engine ??= findEngine(this.#runtime, this.#programs)
     return this.#engine
   }
@@ -183,7 +180,7 @@ class ContainerEngine {
   }
 }
 
-async function findEngine(runtime: Runtime, folders: readonly string[]): Promise<ContainerEngine | string> {
+async function findEngine(runtime: Runtime, folders: readonly string[]): Promise<ContainerEngine> {
   const reasons: string[] = []
   for (const kind of engines) {
     const program = findProgram(kind, folders)
@@ -193,7 +190,8 @@ async function findEngine(runtime: Runtime, folders: readonly string[]): Promise
     if (code === 0) return engine
     reasons.push(`${kind} does not answer: ${reasonIn(stderr)}`)
   }
-  return reasons.length === 0 ? 'neither docker nor podman is installed' : reasons.join('; ')
+  const why = reasons.length === 0 ? 'neither docker nor podman is installed' : reasons.join('; ')
+  throw new RuntimeUnusable(why, 'install Docker or Podman, and start it')
 }
 
 /** The line that says why a command has failed: warnings may precede it, and advice may follow. */

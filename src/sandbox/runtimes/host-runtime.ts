@@ -4,7 +4,7 @@
 
 import process from 'node:process'
 import type { Runtime } from '../../runtime/runtime.js'
-import type { Machine, MachineSpec, RuntimeProbe, SandboxIsolation, SandboxRuntime } from '../runtime.js'
+import type { Machine, MachineSpec, SandboxIsolation, SandboxRuntime } from '../runtime.js'
 import type { StateFolder } from '../state-folder.js'
 import { type OpenVolume, Volumes } from '../volumes.js'
 import { DiskWatch, type WatchedMachine } from './disk-watch.js'
@@ -36,8 +36,8 @@ export interface MachineDriver {
   readonly id: string
   readonly isolation: SandboxIsolation
   readonly limitsHosts: boolean
-  /** `identity` is the user of a machine, when it is not that of this process. */
-  probe(identity: HostIdentity | undefined): Promise<RuntimeProbe>
+  /** As the probe of a runtime. `identity` is the user of a machine, when it is not that of this process. */
+  probe(identity: HostIdentity | undefined): Promise<string>
   /** @throws MachineStartError */
   start(spec: MachineSpec, place: MachinePlace): Promise<HostMachine>
   /** Removes what services that were killed have left, beside their folders; absent where nothing outlives a service. */
@@ -66,7 +66,7 @@ export class HostRuntime implements SandboxRuntime {
     this.#volumes = new Volumes(runtime, folder, runAs)
   }
 
-  probe(): Promise<RuntimeProbe> {
+  probe(): Promise<string> {
     return this.#driver.probe(this.#identities.of(''))
   }
 

@@ -19,7 +19,7 @@ import {
   type MachineEnd,
   type MachineSpec,
   MachineStartError,
-  type RuntimeProbe,
+  RuntimeUnusable,
   type SandboxRuntime,
 } from '../runtime.js'
 
@@ -52,14 +52,14 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
     this.#log = log
   }
 
-  async probe(): Promise<RuntimeProbe> {
+  async probe(): Promise<string> {
     const remedy = 'start one with: msb server start, and set MSB_SERVER_URL to its address'
     try {
       const { status } = await this.#send('/api/v1/health', {}, PROBE_MS)
       if (status !== 200) throw new Error(`its health is HTTP ${status}`)
-      return { kind: 'usable', limits: 'the server' }
+      return 'the server'
     } catch (error) {
-      return { kind: 'unusable', why: `the server cannot be reached: ${errorText(error)}`, remedy }
+      throw new RuntimeUnusable(`the server cannot be reached: ${errorText(error)}`, remedy)
     }
   }
 

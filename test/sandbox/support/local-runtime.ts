@@ -11,7 +11,6 @@ import type {
   Machine,
   MachineEnd,
   MachineSpec,
-  RuntimeProbe,
   SandboxLanguage,
   SandboxRuntime,
 } from '../../../src/sandbox/runtime.js'
@@ -39,8 +38,8 @@ export class LocalRuntime implements SandboxRuntime {
     this.#runAs = runAs
   }
 
-  async probe(): Promise<RuntimeProbe> {
-    return { kind: 'usable', limits: 'none' }
+  async probe(): Promise<string> {
+    return 'none'
   }
 
   async start(spec: MachineSpec): Promise<Machine> {

@@ -119,7 +119,7 @@ export async function openSandbox(
   }
   const opening =
     settings.runtime === 'auto'
-      ? openService(parts, async () => ({ runtime: local, probe: await local.probe() }))
+      ? openService(parts, async () => ({ runtime: local, limits: await local.probe() }))
       : openService(parts)
   scope.after(async () => {
     const opened = await opening.catch(() => undefined)

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { LogSink, Runtime } from '../../../runtime/runtime.js'
 import { type ProgramOutput, programOutput, systemEnvironment } from '../../host-program.js'
-import { type MachineSpec, MachineStartError, type RuntimeProbe } from '../../runtime.js'
+import { type MachineSpec, MachineStartError, RuntimeUnusable } from '../../runtime.js'
 import { findBwrap } from './bwrap.js'
 import { findInterpreter } from './guest-interpreter.js'
 import type { HostIdentity } from '../identities.js'
@@ -29,10 +29,11 @@ export class BubblewrapDriver implements MachineDriver {
     this.#programs = programs
   }
 
-  async probe(identity: HostIdentity | undefined): Promise<RuntimeProbe> {
-    const found = await probeBubblewrap(this.#runtime, this.#agentFile, scopeName(), identity, this.#programs)
-    this.#host = found.host
-    return found.probe
+  async probe(identity: HostIdentity | undefined): Promise<string> {
+    this.#host = await probeBubblewrap(this.#runtime, this.#agentFile, scopeName(), identity, this.#programs)
+    return this.#host.scopes === undefined
+      ? 'rlimits of each process; the memory of all programs of a session together is not limited (no systemd with cgroup v2)'
+      : 'rlimits, and a scope of systemd (cgroup v2)'
   }
 
   async start(spec: MachineSpec, place: MachinePlace): Promise<HostMachine> {
@@ -48,28 +49,25 @@ function scopeName(): string {
   return `mcps-sandbox-${randomBytes(8).toString('hex')}`
 }
 
-/** The result of the probe; `host` is set only when bubblewrap can be used. */
-interface BubblewrapFindings {
-  readonly probe: RuntimeProbe
-  readonly host?: BubblewrapHost
-}
-
 /** The first version with `--disable-userns`. */
 const VERSION_MIN = [0, 8] as const
 
 /** The time limit of a trial; a machine that does nothing takes milliseconds. */
 const TRY_MS = 20_000
 
-/** `name` must be unique among scopes; `identity` is the user of a machine, when it is not that of this process. */
+/**
+ * `name` must be unique among scopes; `identity` is the user of a machine, when it is not that of this process.
+ *
+ * @throws RuntimeUnusable
+ */
 export async function probeBubblewrap(
   runtime: Runtime,
   agentFile: string,
   name: string,
   identity: HostIdentity | undefined,
   programs: readonly string[] = [],
-): Promise<BubblewrapFindings> {
+): Promise<BubblewrapHost> {
   const found = findBwrap(programs)
-  if ('why' in found) return unusable(found.why, found.remedy)
   const { bwrap } = found
   const ran = (args: readonly string[]): Promise<ProgramOutput> => {
     const spec = { command: bwrap, args, cwd: '/', env: systemEnvironment, ...(identity && { identity }) }
@@ -77,24 +75,26 @@ export async function probeBubblewrap(
   }
   const version = await ran(['--version'])
   if (version.code !== 0)
-    return unusable(
+    throw new RuntimeUnusable(
       `${bwrap} --version fails: ${version.stderr.trim().split('\n')[0] ?? ''}`,
       `run ${bwrap} --version by hand${identity === undefined ? '' : ` as the user ${identity.uid}`} to see why`,
     )
   if (!isRecent(version.stdout))
-    return unusable(`${version.stdout.trim() || bwrap} is too old`, 'install bubblewrap 0.8 or later')
+    throw new RuntimeUnusable(
+      `${version.stdout.trim() || bwrap} is too old`,
+      'install bubblewrap 0.8 or later',
+    )
   const trial = await ran(trialArguments)
-  if (trial.code !== 0) return refused(trial.stderr.trim())
+  if (trial.code !== 0) throw refused(trial.stderr.trim())
   const agent = await readFile(agentFile).catch(() => undefined)
   if (agent === undefined)
-    return unusable(`${agentFile} cannot be read`, 'install mcps-proxy again, or build it: npm run build')
+    throw new RuntimeUnusable(
+      `${agentFile} cannot be read`,
+      'install mcps-proxy again, or build it: npm run build',
+    )
   const shell = await readFile('/bin/sh')
   const scopes = await findScopes(runtime, name, programs)
-  const limits =
-    scopes === undefined
-      ? 'rlimits of each process; the memory of all programs of a session together is not limited (no systemd with cgroup v2)'
-      : 'rlimits, and a scope of systemd (cgroup v2)'
-  return { probe: { kind: 'usable', limits }, host: { ...found, scopes, agent, shell } }
+  return { ...found, scopes, agent, shell }
 }
 
 const trialArguments = [
@@ -103,7 +103,7 @@ const trialArguments = [
   ['--dev', '/dev', '--', 'true'],
 ].flat()
 
-function refused(complaint: string): BubblewrapFindings {
+function refused(complaint: string): RuntimeUnusable {
   const why = `bwrap cannot make a machine: ${complaint.split('\n')[0] ?? ''}`
   const remedies: readonly (readonly [RegExp, string])[] = [
     [
@@ -120,15 +120,11 @@ function refused(complaint: string): BubblewrapFindings {
     ],
   ]
   const remedy = remedies.find(([pattern]) => pattern.test(complaint))?.[1]
-  return unusable(why, remedy ?? 'run bwrap --unshare-all true by hand to see why')
+  return new RuntimeUnusable(why, remedy ?? 'run bwrap --unshare-all true by hand to see why')
 }
 
 function isRecent(version: string): boolean {
   const [, major, minor] = /(\d+)\.(\d+)/.exec(version) ?? []
   const [majorMin, minorMin] = VERSION_MIN
   return Number(major) > majorMin || (Number(major) === majorMin && Number(minor) >= minorMin)
-}
-
-function unusable(why: string, remedy: string): BubblewrapFindings {
-  return { probe: { kind: 'unusable', why, remedy } }
 }

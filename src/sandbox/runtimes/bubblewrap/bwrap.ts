@@ -9,7 +9,7 @@ import type { Duplex, Readable } from 'node:stream'
 import { findProgram } from '../../../runtime/path-folders.js'
 import { PIPES_PATH } from '../../agent-messages.js'
 import { WORKSPACE, temporaryBytes } from '../host-runtime.js'
-import type { MachineSpec } from '../../runtime.js'
+import { type MachineSpec, RuntimeUnusable } from '../../runtime.js'
 import type { OpenVolume } from '../../volumes.js'
 import { seccompFilter } from './seccomp.js'
 
@@ -20,15 +20,13 @@ export interface Bwrap {
   readonly filter: Buffer
 }
 
-/** Finds them in system folders and `programs`; otherwise returns why they cannot be used, and a remedy. */
-export function findBwrap(
-  programs: readonly string[] = [],
-): Bwrap | { readonly why: string; readonly remedy: string } {
+/** Finds them in system folders and `programs`. @throws RuntimeUnusable */
+export function findBwrap(programs: readonly string[] = []): Bwrap {
   if (process.platform !== 'linux')
-    return { why: 'it runs on Linux only', remedy: 'use the runtime container' }
+    throw new RuntimeUnusable('it runs on Linux only', 'use the runtime container')
   const filter = seccompFilter()
   if (filter === undefined)
-    return { why: `there is no filter of system calls for ${process.arch}`, remedy: 'use x64 or arm64' }
+    throw new RuntimeUnusable(`there is no filter of system calls for ${process.arch}`, 'use x64 or arm64')
   const [bwrap, prlimit] = ['bwrap', 'prlimit'].map((name) => findProgram(name, programs))
   if (bwrap !== undefined && prlimit !== undefined) return { bwrap, prlimit, filter }
   const [missing, packages] =
@@ -36,7 +34,7 @@ export function findBwrap(
       ? ['bwrap', 'apt-get install bubblewrap (dnf, apk: bubblewrap)']
       : ['prlimit', 'apt-get install util-linux (apk: util-linux-misc)']
   const remedy = `install it: ${packages}, or name its folder in "programs" of the key "sandbox"`
-  return { why: `${missing} is in no system folder`, remedy }
+  throw new RuntimeUnusable(`${missing} is in no system folder`, remedy)
 }
 
 export const AGENT_PATH = '/.agent.mjs'
