@@ -116,14 +116,14 @@ const issuerFields = {
   algorithms: field(list(algorithm, { min: 1 }), ['RS256', 'ES256']),
   /** Address of the keys. Absent: the one in the metadata of the issuer. */
   jwksUri: optional(safeAddress),
-  /** Asks the issuer about each token, also about those that are no JWT. */
+  /** Asks the issuer about each token, also if it is no JWT. */
   introspection: optional(object(introspectionFields, { isClosed: true })),
 }
 
 const frontLoginFields = {
   /** The authorization server, one of the issuers. Absent: the first. */
   issuer: optional(issuer),
-  /** The client id of the front there, with the redirect URI PUBLICURL/login/identity. */
+  /** The client id there, with the redirect URI PUBLICURL/login/identity. */
   clientId: required(anyText, ''),
   /** Its secret. */
   clientSecret: required(secret(), ''),
@@ -145,7 +145,7 @@ const frontAuthFields = {
   scopes: field(list(scope), []),
   /** The authorization servers whose tokens are accepted. */
   issuers: required(objects(issuerFields, { isClosed: true, min: 1, max: 16 }), []),
-  /** The profiles that tokens may use. Absent: everything. If several rules fit, all count. */
+  /** The profiles that tokens may use; all rules that fit count. Absent: everything. */
   rules: field(
     objects(authRuleFields, {
       isClosed: true,
@@ -158,16 +158,16 @@ const frontAuthFields = {
     }),
     [],
   ),
-  /** The client with which users log in before they log in to a server. */
+  /** The client with which users of the front log in first. */
   login: optional(object(frontLoginFields, { isClosed: true })),
 }
 
 const metricsFields = {
-  /** TCP port for metrics without a token; 0 takes a free one. Absent: only GET /metrics of the HTTP front. */
+  /** TCP port for metrics without a token. Absent: only GET /metrics of the HTTP front. */
   port: optional(integer(0, 65_535)),
   /** Address that this port binds. */
   host: field(anyText, '127.0.0.1'),
-  /** Whether other machines may read the metrics; `host` must allow it too. */
+  /** Whether other machines may read them; `host` must allow it too. */
   open: field(boolean(), false),
   /** Whether each tool has separate series, up to 500. */
   tools: field(boolean(), false),
@@ -185,7 +185,7 @@ const dateText = text(
 const date = { ...mapped(dateText, Date.parse), unit: 'AtMs' } as const
 
 const tokenFields = {
-  /** The name of the token; clients that present it are one principal of this name. */
+  /** The name of the token, which is the principal of its clients. */
   name: required(text('a name of letters, digits, "_", "-" and "."', tokenNamePattern), ''),
   /** The SHA-256 of the token, as mcps-proxy token create writes it. */
   sha256: required(
@@ -203,7 +203,7 @@ const uiFields = {
   remote: field(boolean(), false),
   /** Whether it takes secrets out of the messages that it shows and exports. */
   redact: field(boolean(), true),
-  /** How much of the latest messages is kept while the page is closed. Absent: nothing, and 16 MiB while it is open. */
+  /** Size of the messages that are kept while the page is closed. Absent: nothing, and 16 MiB while it is open. */
   history: optional(size(64 * 1024, 1024 ** 3)),
 }
 
@@ -252,7 +252,7 @@ export const frontFields = {
   host: field(anyText, '127.0.0.1', 'MCP_SERVER_HOST'),
   /** The name that clients see as serverInfo.name. */
   name: field(anyText, 'mcps-proxy'),
-  /** The version that clients see as serverInfo.version. Absent: the version of mcps-proxy. */
+  /** The version that clients see as serverInfo.version. Absent: that of mcps-proxy. */
   version: optional(anyText),
   /** Further host names under which clients reach the HTTP front. */
   allowedHosts: field(list(hostName), []),
@@ -274,7 +274,7 @@ export const frontFields = {
     secret('letters, digits and signs of ASCII, without spaces', '^[\\u0021-\\u007e]+$'),
     'MCPS_PROXY_TOKEN',
   ),
-  /** Secret that seals session ids and signs states, the same on all instances. MCPS_PROXY_STATE_KEY overrides it. Absent: ids have a key in ~/.mcps-proxy, and states a random one at each start. */
+  /** Secret that seals session ids and signs states, the same on all instances. MCPS_PROXY_STATE_KEY overrides it. Absent: a key in ~/.mcps-proxy for ids, and a random one for states. */
   stateKey: optional(stateKey, 'MCPS_PROXY_STATE_KEY'),
   /** The previous stateKey, whose session ids and signatures stay valid. */
   previousStateKey: optional(stateKey),
@@ -293,7 +293,7 @@ export const frontFields = {
   cors: field(object(corsFields), {}),
   /** The inspector that --ui serves. */
   ui: field(object(uiFields), {}),
-  /** Tokens of single clients, by their hashes. An empty list refuses every client. */
+  /** Tokens of single clients. An empty list refuses every client. */
   tokens: optional(objects(tokenFields)),
   /** Access tokens of authorization servers, for clients that log in. */
   auth: optional(object(frontAuthFields, { isClosed: true })),
@@ -359,9 +359,9 @@ const principalPattern = text(
 const callCount = integer(1, 1_000_000)
 
 const limitFields = {
-  /** The principals that are limited: names of tokens, or ISSUER#SUBJECT. Each is counted separately. Absent: all. */
+  /** The principals that are limited, each by itself: names of tokens, or ISSUER#SUBJECT. Absent: all. */
   principal: optional(principalPattern),
-  /** The tools that are counted, as clients without a profile see them. */
+  /** The tools that are counted, by the names without a profile. */
   tools: field(oneOrMany(toolPattern), '*'),
   /** Calls in a minute. */
   perMinute: required(callCount, 1),
@@ -381,9 +381,9 @@ const lockFields = {
 }
 
 const patternFields = {
-  /** Only names that fit one of these are seen; "*" stands for any characters. Absent: all. */
+  /** Only these are seen; "*" stands for any characters. Absent: all. */
   allow: optional(names),
-  /** Names that fit one of these are not seen, even if `allow` has them. */
+  /** These are not seen, even if `allow` has them. */
   deny: field(names, []),
 }
 
@@ -401,7 +401,7 @@ const profileToolFields = {
   ...patternFields,
   /** Name of a tool -> the whole name to show instead. */
   rename: field(map(toolNames, anyText), {}),
-  /** Name of a tool -> its arguments that are set, which clients neither see nor change. */
+  /** Name of a tool -> arguments that clients neither see nor change. */
   set: field(map(toolNames, setArguments, 'an object'), {}),
 }
 
@@ -447,7 +447,7 @@ const inputOption = mapped(either(anyText, object(inputOptionFields)), (read) =>
 const inputFields = {
   /** The name of the input: ${input:ID} stands for its value. */
   id: required(anyText, ''),
-  /** Whether the user types a text or picks one; a command of an editor cannot run here. */
+  /** Whether the user types a text or picks one. */
   type: required(choice('promptString', 'pickString', 'command'), 'promptString'),
   /** The text of the question. */
   description: optional(anyText),
@@ -482,7 +482,7 @@ export const rootFields = {
   mcpServers: optional(servers),
   /** Another name of mcpServers. */
   servers: optional(servers),
-  /** Parts of the servers for some clients, by names that addresses contain. */
+  /** Parts of the servers for some clients, by names. */
   profiles: field(map(plainNames, object(profileFields, { hints: profileKeyHints }), 'an object'), {}),
   /** How often clients may call tools. */
   limits: field(objects(limitFields, { isClosed: true }), []),
@@ -492,7 +492,7 @@ export const rootFields = {
   logging: field(object(loggingFields), {}),
   /** A line for each call, in a file or on stderr. */
   audit: optional(audit),
-  /** Longest time in ms that the first lists wait for servers that are starting. Absent: as long as the client waits, and 1500 if lists are kept. */
+  /** Longest time in ms that the first lists wait for servers. Absent: as long as the client waits, and 1500 if lists are kept. */
   startupGraceMs: optional(integer(0, 600_000)),
   /** Most processes of servers at once, of all groups together. Absent: 256. */
   processesMax: optional(integer(1, 65_536)),

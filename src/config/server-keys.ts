@@ -67,7 +67,7 @@ export const toolPattern = text(
 )
 
 const confirmRuleFields = {
-  /** The tools whose annotations do not say that they only read or destroy nothing. */
+  /** The tools that are not annotated as harmless. */
   annotations: required(choice('destructive'), 'destructive'),
 }
 
@@ -169,7 +169,7 @@ const filesystemFields = {
 const processSandboxFields = {
   /** The hosts that the program reaches by HTTPS, "none" (the default) or "host". */
   network: field(or(['none', 'host'], list(allowedHost, hosts)), 'none'),
-  /** The files that it reads and writes, in addition to those of the system. */
+  /** The files that it reads and writes besides those of the system. */
   filesystem: field(
     object(filesystemFields, {
       isClosed: true,
@@ -257,11 +257,11 @@ const authFields = {
   audience: optional(anyText),
   /** The service account of the ID tokens. Absent: that of the credentials. */
   impersonateServiceAccount: optional(text('the email address of a service account', '^[^\\s@]+@[^\\s@]+$')),
-  /** The client at the authorization server. Absent: the proxy registers itself. */
+  /** The client there. Absent: the proxy registers itself. */
   clientId: optional(anyText),
   /** The secret of that client. */
   clientSecret: optional(secret()),
-  /** The way to get tokens. "code" is a login in the browser, "device" one by a code that is shown; the others need no person. */
+  /** The way to get tokens: "code" in the browser, "device" by a code that is shown, the others without a person. */
   grant: field(
     choice('code', 'device', 'client_credentials', 'jwt_bearer', 'token_exchange', 'id_jag'),
     'code',
@@ -272,13 +272,13 @@ const authFields = {
   assertion: optional(secret()),
   /** A file with that token, read whenever it is shown. */
   assertionFile: optional(path('file')),
-  /** The server that turns the token into one for the authorization server, for id_jag. */
+  /** The server that turns the token of id_jag into one for the authorization server. */
   identityProvider: optional(object(identityProviderFields, { isClosed: true })),
   /** The address of the metadata document of the client (CIMD). */
   clientMetadataUrl: optional(text('an https:// address with a path', '^https://[^/?#\\s]+/[^\\s#]+$')),
   /** The scopes to ask for. Absent: those that the server wants. */
   scope: optional(anyText),
-  /** The only authorization server that is accepted, as its metadata names it. Absent: the first that the server names. */
+  /** The only authorization server that is accepted. Absent: the first that the server names. */
   issuer: optional(anyText),
   /** "assume": metadata without PKCE methods is no reason to refuse a login. */
   pkce: field(choice('require', 'assume'), 'require'),
@@ -411,7 +411,7 @@ const templateFields = {
 export const sandboxFields = {
   /** [The program that runs the code](sandbox.md#runtimes); `auto` takes `bubblewrap`, or `container` if that cannot be used. */
   runtime: field(choice('auto', 'bubblewrap', 'container', 'microsandbox-server'), 'auto', 'MSB_RUNTIME'),
-  /** The address of a microsandbox server, for the runtime of that name. */
+  /** The address of the microsandbox server. */
   serverUrl: optional(
     secretAddress('an http:// or https:// address', `^${scheme}[^\\u0000-\\u0020]+$`),
     'MSB_SERVER_URL',

@@ -97,7 +97,7 @@ const entryTypes: Readonly<Record<string, FileEntry['type']>> = { 8: 'file', 4: 
 /** No entry for a part of a line: of a name with a line feed, or at the end of a long listing. */
 function entryOf(line: string): FileEntry[] {
   const [, type = '', size, seconds, name] =
-    /^(.)[\da-f]{3}\/(\d+)\/(-?\d+)\/[^/]+\/\.\/(.+)$/.exec(line) ?? []
+    /^(.)[\da-f]{3}\/(\d+)\/(-?\d+)\/[^/]+\/\.\/([^/]+)$/.exec(line) ?? []
   if (name === undefined) return []
   const modified = new Date(Number(seconds) * 1000)
   return [{ name, type: entryTypes[type] ?? 'other', size: Number(size), modified }]

@@ -56,8 +56,6 @@ export interface MachineSpec extends Omit<SandboxTemplate, 'name'> {
 export type SandboxLanguage = SandboxTemplate['language']
 
 export interface Machine {
-  /** The folder of the session, as programs inside see it. */
-  readonly workspace: string
   /** The program and the first arguments of the interpreter inside. */
   readonly interpreter: readonly [string, ...string[]]
   /** Never throws: a program that cannot be started exits with the failure. */

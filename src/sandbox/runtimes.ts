@@ -73,8 +73,6 @@ export async function chooseRuntime(
 /** @throws RuntimeUnusable */
 export async function probedRuntime(id: RuntimeId, around: RuntimeSurroundings): Promise<ProbedRuntime> {
   const identity = around.runAs === undefined ? undefined : hostIdentity(around.runAs)
-  if (typeof identity === 'string')
-    throw new RuntimeUnusable(`runAs ${identity}`, 'set runAs to the owner of the volumes, or leave it out')
   const runtime = makeRuntime(id, around, identity)
   if (around.network?.kind === 'allow' && !runtime.limitsHosts)
     throw new RuntimeUnusable(

@@ -17,7 +17,6 @@ function listing(...lines: readonly string[]): Machine {
   const exited = Promise.resolve({ code: 0, signal: undefined })
   const program: GuestProcess = { stdin, stdout, stderr, exited, interrupt: () => {}, kill: () => {} }
   return {
-    workspace: '/w',
     interpreter: ['python3'],
     run: () => program,
     stop: async () => {},
@@ -25,13 +24,16 @@ function listing(...lines: readonly string[]): Machine {
   }
 }
 
+/** The line of a file with this size, time and name. */
+const ofFile = (line: string): string => `81a4/${line.replace('/', '/0/')}`
+
 describe('artifacts', () => {
   test('are told of once, and again when they have changed', async (t) => {
     const clock = realRuntime()
     t.after(() => clock.close())
     const artifacts = new Artifacts()
     const told = async (...lines: readonly string[]): Promise<string[]> =>
-      (await artifacts.look({ machine: listing(...lines), clock })).map(({ path }) => path)
+      (await artifacts.look({ machine: listing(...lines.map(ofFile)), clock })).map(({ path }) => path)
     assert.deepEqual(await told('1/5.1/./b', '1/5.1/./a'), ['artifacts/a', 'artifacts/b'])
     assert.deepEqual(await told('1/5.1/./a', '1/5.1/./b'), [])
     assert.deepEqual(await told('1/5.1/./a', '1/6.5/./b'), ['artifacts/b'])

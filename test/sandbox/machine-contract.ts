@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'
 import { after, describe, test } from 'node:test'
+import { WORKSPACE } from '../../src/sandbox/runtimes/host-runtime.js'
 import type {
   GuestCommand,
   GuestExit,
@@ -102,7 +103,7 @@ export function machineContract(
       process.env['MCPS_PLANTED_SECRET'] = 'planted'
       const inside = await machine({ env: { A: '1', B: '2' } })
       const { stdout } = await ran(inside, shell('echo "$A$B$MCPS_PLANTED_SECRET"; pwd; env'))
-      assert(stdout.startsWith(`12\n${inside.workspace}\n`), stdout)
+      assert(stdout.startsWith(`12\n${WORKSPACE}\n`), stdout)
       assert.doesNotMatch(stdout, /planted/i)
     })
 

@@ -24,7 +24,6 @@ function smallMachine(t: Scope): { readonly where: MachineUse; readonly workspac
   )
   chmodSync(find, 0o755)
   const machine: Machine = {
-    workspace,
     interpreter: ['python3'],
     run: ({ program, args }) => {
       const env = { PATH: `${bin}:${process.env['PATH'] ?? ''}` }

@@ -27,7 +27,6 @@ export type HelloFinding =
 
 /** Undefined until the message is complete; `bytes` are all that have come so far. Usual clients send it as one record. */
 export function findHello(bytes: Buffer): HelloFinding | undefined {
-  const none = (why: string): HelloFinding => ({ kind: 'none', why })
   if (bytes.length === 0) return undefined
   if (bytes[0] !== HANDSHAKE_RECORD || (bytes[1] ?? 3) !== 3) return none('it is no TLS')
   if (bytes.length < HEADERS_BYTES) return undefined
@@ -39,20 +38,24 @@ export function findHello(bytes: Buffer): HelloFinding | undefined {
   return bytes.length < end ? undefined : nameIn(bytes.subarray(HEADERS_BYTES, end))
 }
 
+function none(why: string): HelloFinding {
+  return { kind: 'none', why }
+}
+
 function nameIn(message: Buffer): HelloFinding {
   try {
     const names: Buffer[] = []
     for (const [type, data] of extensionsIn(message)) {
       if (type === extensions.serverName) names.push(data)
       if (type === extensions.encryptedHello || type === extensions.encryptedName)
-        return { kind: 'none', why: 'it hides the name of the server' }
+        return none('it hides the name of the server')
     }
     const [only, ...others] = names
-    if (only === undefined) return { kind: 'none', why: 'it names no server' }
+    if (only === undefined) return none('it names no server')
     if (others.length > 0) throw new RangeError('two lists of names')
     return { kind: 'name', name: hostNameIn(only) }
   } catch {
-    return { kind: 'none', why: 'its first message is damaged' }
+    return none('its first message is damaged')
   }
 }
 

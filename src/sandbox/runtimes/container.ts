@@ -207,7 +207,6 @@ const interpreters = { python: 'python3', node: 'node' } as const
 
 /** A container whose first program has reported that it is ready. */
 class ContainerMachine implements HostMachine {
-  readonly workspace: string = WORKSPACE
   readonly interpreter: readonly [string]
   readonly ended: Promise<MachineEnd>
   readonly memoryFolders: readonly string[] = []

@@ -5,6 +5,7 @@
 
 import process from 'node:process'
 import type { Runtime } from '../../runtime/runtime.js'
+import { RuntimeUnusable } from '../runtime.js'
 
 export interface HostIdentity {
   readonly uid: number
@@ -55,22 +56,27 @@ export class Identities {
 const ID_MAX = 4_294_967_294
 
 /**
- * The user and the group of `uid:gid`; a text that explains why they cannot be used.
+ * The user and the group of `uid:gid`. Undefined means those of this process, which cannot switch to others.
  *
- * Undefined means the user and group of this process, which cannot switch to others.
+ * @throws RuntimeUnusable
  */
 export function hostIdentity(
   runAs: string,
   own: HostIdentity | undefined = ownIdentity(),
-): HostIdentity | string | undefined {
-  if (own === undefined) return 'sets a user, which this system has not'
+): HostIdentity | undefined {
   const [uid = 0, gid = 0] = runAs.split(':').map(Number)
-  if (![uid, gid].every((id) => Number.isInteger(id) && id > 0 && id <= ID_MAX))
-    return `is ${runAs}: it must be two numbers, uid:gid, and code of clients never runs as root or in its group`
-  if (own.uid === 0) return { uid, gid }
-  return uid === own.uid && gid === own.gid
-    ? undefined
-    : `is ${runAs}, and a service of the user ${own.uid} cannot give its sessions another one than ${own.uid}:${own.gid}`
+  const isRight = [uid, gid].every((id) => Number.isInteger(id) && id > 0 && id <= ID_MAX)
+  if (isRight && own?.uid === 0) return { uid, gid }
+  if (isRight && uid === own?.uid && gid === own.gid) return undefined
+  const why = !isRight
+    ? 'it must be two numbers, uid:gid, and code of clients never runs as root or in its group'
+    : own === undefined
+      ? 'this system has no such users'
+      : `a service of the user ${own.uid} cannot give its sessions another one than ${own.uid}:${own.gid}`
+  throw new RuntimeUnusable(
+    `runAs is ${runAs}: ${why}`,
+    'set runAs to the owner of the volumes, or leave it out',
+  )
 }
 
 function ownIdentity(): HostIdentity | undefined {

@@ -106,7 +106,6 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
       return this.#process(called, params, timeoutMs, end)
     }
     return {
-      workspace: '/',
       interpreter: [language],
       ended: ended.promise,
       stop: () => end(stopped),

@@ -76,8 +76,9 @@ describe('a list of hosts', () => {
   })
 })
 
+const words = (text: string): string[] => text.trim().split(/\s+/)
+
 describe('an address', () => {
-  const words = (text: string): string[] => text.trim().split(/\s+/)
   const open = words(`
     1.1.1.1 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0 169.253.255.255
     172.15.255.255 172.32.0.0 192.0.1.0 192.167.255.255 192.169.0.0 198.17.255.255 198.20.0.0

@@ -73,7 +73,7 @@ interface LocalMachineParts {
 }
 
 class LocalMachine implements Machine {
-  readonly workspace: string
+  readonly #workspace: string
   readonly interpreter: readonly [string]
   readonly ended: Promise<MachineEnd>
   readonly #runtime: Runtime
@@ -86,7 +86,7 @@ class LocalMachine implements Machine {
   constructor({ runtime, spec, workspace, identity }: LocalMachineParts) {
     this.#runtime = runtime
     this.#user = identity === undefined ? {} : { identity }
-    this.workspace = workspace
+    this.#workspace = workspace
     this.interpreter = [spec.interpreter ?? interpreterOf(spec.language)]
     this.#env = { ...passedOn(runtime.env), ...spec.env }
     this.ended = new Promise((resolve) => {
@@ -96,7 +96,7 @@ class LocalMachine implements Machine {
 
   run({ program, args }: GuestCommand): GuestProcess {
     const command = this.#isStopped ? '' : program
-    const child = this.#runtime.spawn({ command, args, cwd: this.workspace, env: this.#env, ...this.#user })
+    const child = this.#runtime.spawn({ command, args, cwd: this.#workspace, env: this.#env, ...this.#user })
     const started = new LocalProcess(child, program)
     this.#running.set(started, started.exited)
     void started.exited.then(() => this.#running.delete(started))

@@ -60,7 +60,6 @@ interface StartTerms {
 }
 
 class BubblewrapMachine implements HostMachine {
-  readonly workspace: string = WORKSPACE
   readonly interpreter: readonly [string, ...string[]]
   readonly ended: Promise<MachineEnd>
   readonly memoryFolders: readonly string[]
