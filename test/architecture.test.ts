@@ -126,7 +126,7 @@ const linesMax = table(`
   upstream/kinds         | 606
   limits                 | 171
   real-runtime           | 47
-  config                 | 4233
+  config                 | 4259
   lock                   | 645
   log                    | 483
   record                 | 254

@@ -11,6 +11,7 @@ import { memberPath } from '../text/member-path.js'
 import { namesHint, nearest } from '../text/nearest.js'
 import type { Environment, SchemaConfig } from './configuration.js'
 import { Expansion, type ExpansionSources } from './expand.js'
+import { earlierKeys } from './key-hints.js'
 import { groupFields } from './keys.js'
 import { whatItIs } from './problems.js'
 import { type References, unresolved } from './references.js'
@@ -278,6 +279,8 @@ function lockAction(
 /** The form that a `${FORM:…}` of no known form may have been meant to be. */
 function meantBy(text: string): string {
   const [, form = ''] = /^\$\{(\w+):/.exec(text) ?? []
+  const removed = earlierKeys.get(`\${${form}:…}`)
+  if (removed !== undefined) return removed
   const [near] = nearest(form, ['file', 'cmd', 'keyring', 'input', 'env'])
   return near === undefined ? 'a variable is ${NAME}' : `did you mean \${${near}:…}?`
 }

@@ -7,7 +7,7 @@
 import { isObject } from '../text/json-object.js'
 import { memberPath } from '../text/member-path.js'
 import { nearest } from '../text/nearest.js'
-import { keyHints, refusedKeys } from './key-hints.js'
+import { earlierKeys, keyHints, refusedKeys } from './key-hints.js'
 import { type PathBase, absolute, absoluteFile } from './paths.js'
 import { type ProblemReport, whatItIs } from './problems.js'
 
@@ -274,10 +274,12 @@ export function reportUnknownKeys(
 ): void {
   for (const [key] of at.members) {
     if (keys.includes(key) || key === '$comment') continue
+    const replacement = earlierKeys.get(key)
     const refused = refusedKeys.get(key)
     const hint = refused ?? hints?.get(key) ?? keyHints.get(key) ?? keysLike(key, keys)
     const place = at.at(key)
-    if (isClosed || refused !== undefined) place.problem('is not a known key here', hint)
+    if (replacement !== undefined) place.warn(`is a key of an earlier version and is ignored; ${replacement}`)
+    else if (isClosed || refused !== undefined) place.problem('is not a known key here', hint)
     else place.warn(`is not a known key here and is ignored; ${hint}`)
   }
 }
