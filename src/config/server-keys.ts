@@ -169,7 +169,7 @@ const filesystemFields = {
 const processSandboxFields = {
   /** The hosts that the program reaches by HTTPS, "none" (the default) or "host". */
   network: field(or(['none', 'host'], list(allowedHost, hosts)), 'none'),
-  /** The files that it reads and writes besides those of the system. */
+  /** The files that it may use in addition to those of the system. */
   filesystem: field(
     object(filesystemFields, {
       isClosed: true,

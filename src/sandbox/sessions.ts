@@ -50,7 +50,7 @@ export interface SessionRequest {
   readonly flavor: SandboxFlavor | undefined
 }
 
-/** What all sessions of a service share. */
+/** The settings, the runtime and the log that all sessions of a service share. */
 export interface SessionContext {
   readonly settings: SandboxSettings
   readonly sandbox: SandboxRuntime
