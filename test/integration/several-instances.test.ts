@@ -9,7 +9,7 @@ import { realClock } from '../../src/runtime/deadline.js'
 import { MemoryStore, SharedMemory } from '../support/memory-store.js'
 import { StoreAway } from '../../src/store/store.js'
 import { defaultHttpServerLimits } from '../../src/transports/http-server/front-limits.js'
-import { events, message, messageIn, open, send } from '../transports/support/http.js'
+import { EventReader, events, listen, message, messageIn, open, send } from '../transports/support/http.js'
 import { bearer, gatewayConfig, sendStateless, tokenOf } from './support/gateway.js'
 import { claim } from './support/claim.js'
 import { at, textAt } from './support/json.js'
@@ -121,10 +121,11 @@ describe('a session that a server keeps in the memory of a process', () => {
 })
 
 describe('a client whose requests go to two instances', () => {
-  test('answers a question of the one by a request to the other', async (t) => {
+  test('answers a question of the one, and tells of its progress, by requests to the other', async (t) => {
     const [one, two] = await instances(t)
     const headers = await opened(one, { capabilities: { sampling: {} } })
-    const asking = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }
+    const _meta = { progressToken: 'p' }
+    const asking = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1, _meta } }
     const response = await open(one.port, {
       headers,
       body: message('tools/call', newId(), { name: 's__ask', arguments: asking }),
@@ -132,8 +133,12 @@ describe('a client whose requests go to two instances', () => {
     let text = ''
     response.on('data', (chunk: Buffer) => (text += chunk.toString()))
     await until(() => text.includes('sampling/createMessage'))
-    const question = events(text).find(({ data }) => data?.includes('sampling/createMessage') === true)
-    const id = at(JSON.parse(question?.data ?? ''), 'id')
+    const event = events(text).find(({ data }) => data?.includes('sampling/createMessage') === true)
+    const question: unknown = JSON.parse(event?.data ?? '')
+    const id = at(question, 'id')
+    const progress = { progressToken: at(question, 'params', '_meta', 'progressToken'), progress: 1 }
+    await send(two.port, { headers, body: message('notifications/progress', undefined, progress) })
+    await untilAnswered(async () => (await said(one, headers, 'notifications/progress')).length > 0)
     const result = { model: 'm', role: 'assistant', content: { type: 'text', text: 'yes' } }
     const answer = JSON.stringify({ jsonrpc: '2.0', id, result })
     assert.equal((await send(two.port, { headers, body: answer })).status, 202)
@@ -188,6 +193,30 @@ describe('a client whose requests go to two instances', () => {
     stream.on('error', () => undefined)
     assert.equal(stream.statusCode, 200)
     assert.equal((await ask(one, headers, 'ping')).status, 200)
+  })
+
+  test('gets what was said on a stream that was cut by a request to the other', async (t) => {
+    const [one, two] = await instances(t)
+    const headers = await opened(one)
+    const call = message('tools/call', newId(), { name: 's__hold', arguments: { key: 'a' } })
+    const uri = 'it://server/a'
+    await ask(one, headers, 'resources/subscribe', { uri })
+    const cut = [
+      new EventReader(await open(one.port, { headers, body: call })),
+      await listen(one.port, headers),
+    ] as const
+    await until(() => cut.every(({ all }) => all.length > 0))
+    for (const reader of cut) reader.cut()
+    const [answer, standalone] = await Promise.all(
+      cut.map(({ all }) => listen(two.port, headers, all.at(-1)?.id)),
+    )
+    await ask(one, headers, 'tools/call', { name: 's__release', arguments: { key: 'a' } })
+    assert.match((await answer?.next())?.data ?? '', /\\"n\\":\\"a\\"/)
+    assert.equal(await answer?.next(), undefined)
+    const updated = { method: 'notifications/resources/updated', params: { uri } }
+    await ask(one, headers, 'tools/call', { name: 's__tell', arguments: updated })
+    assert.match((await standalone?.next())?.data ?? '', /resources\/updated/)
+    standalone?.cut()
   })
 
   test('ends its session on both', async (t) => {

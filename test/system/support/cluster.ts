@@ -15,8 +15,6 @@ import { Restartable } from './restartable.js'
 /** The users of a cluster, and their tokens. */
 export const tokens = { ann: 'ann-0123456789abcdef', bob: 'bob-0123456789abcdef' } as const
 
-export type User = keyof typeof tokens
-
 const labels = ['a', 'b', 'c'] as const
 
 /** The keys of a cluster; it begins with the first. */
@@ -25,21 +23,13 @@ export const [stateKey, otherKey] = [
   'a key of the cluster, number 2',
 ] as const
 
-/** Where each user finds which servers. */
-export const paths = { shared: '/mcp', apart: '/api/private/mcp', other: '/api/other/mcp' } as const
-
-/** Passes connections on to a port, until it is cut. */
+/** Passes connections on to a port. */
 export class Relay {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
-  #isCut = false
 
   private constructor(to: number) {
     this.#server = createServer((near) => {
-      if (this.#isCut) {
-        near.destroy()
-        return
-      }
       const far = connect(to, '127.0.0.1')
       for (const socket of [near, far]) {
         this.#sockets.add(socket)
@@ -59,7 +49,7 @@ export class Relay {
     relay.#server.listen(0, '127.0.0.1')
     await once(relay.#server, 'listening')
     scope.after(() => {
-      relay.cut()
+      for (const socket of relay.#sockets) socket.destroy()
       relay.#server.close()
     })
     return relay
@@ -69,19 +59,12 @@ export class Relay {
     return numberAt(this.#server.address(), 'port')
   }
 
-  /** No byte passes from now on, and both ends are told. */
-  cut(): void {
-    this.#isCut = true
-    for (const socket of this.#sockets) socket.destroy()
-  }
-
   /** No byte passes for now, and no end is told. */
   stall(): void {
     for (const socket of this.#sockets) socket.pause()
   }
 
   mend(): void {
-    this.#isCut = false
     for (const socket of this.#sockets) socket.resume()
   }
 }
@@ -119,15 +102,9 @@ export async function startCluster(scope: Scope): Promise<Cluster> {
   return { ledger, redis, relay, instances, ports: instances.map(({ port }) => port) }
 }
 
-const plain = { prefix: false, describe: false }
-
 function configOf(ledger: Ledger): Readonly<Record<string, unknown>> {
   return {
-    schemas: {
-      default: { mcpServers: { ledger: ledger.server(plain) } },
-      private: { mcpServers: { own: ledger.server({ ...plain, isolation: 'session' }) } },
-      other: { mcpServers: { other: ledger.server(plain) } },
-    },
+    mcpServers: { ledger: ledger.server({ prefix: false, describe: false }) },
     server: {
       allowedHosts: ['127.0.0.1', 'front'],
       drainDelay: 1000,
