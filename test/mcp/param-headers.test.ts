@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { differingField, paramFields, paramHeaders } from '../../src/mcp/http-headers.js'
+import { differingField, paramFields, paramHeaders, textOfField } from '../../src/mcp/http-headers.js'
 
 const schemaOf = (names: readonly string[]): Buffer =>
   Buffer.from(
@@ -106,4 +106,22 @@ test('a number among more arguments than are read as bytes is told of by its val
   const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`n${at}`, at]))
   const args = Buffer.from(JSON.stringify({ ...many, size: 42 }))
   assert.deepEqual(paramFields(headers, args), ['mcp-param-size', '42'])
+})
+
+const base64 = (text: string): string => `=?base64?${Buffer.from(text).toString('base64')}?=`
+const encoded = Buffer.from('s__nonce').toString('base64')
+
+describe('a field value that another reader might take for a name in Base64 is no such name', () => {
+  for (const twin of [
+    `=?BASE64?${encoded}?=`,
+    `=?base64?${encoded}`,
+    `=?base64?${encoded.replace(/=+$/, '')}?=`,
+    `=?base64?${encoded}=?=`,
+    `=?base64? ${encoded}?=`,
+    `=?base64?${encoded.slice(0, 4)} ${encoded.slice(4)}?=`,
+    base64(base64('s__nonce')),
+  ])
+    test(twin, () => assert.notEqual(textOfField(twin), 's__nonce'))
+
+  test('and the right spelling is one', () => assert.equal(textOfField(base64('s__nonce')), 's__nonce'))
 })
