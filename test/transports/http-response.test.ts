@@ -22,12 +22,9 @@ import { responseReader } from '../../src/transports/http1/reader.js'
 import { HttpSyntaxError, type ResponseHead } from '../../src/transports/http1/head.js'
 import { httpScraps, spoil, spoilingsWith } from './support/spoil.js'
 
-/** What is read of a response, or that it is refused; `ended`: the connection closes behind it. */
-interface Case {
-  readonly name: string
-  readonly raw: string
-  readonly read: string | undefined
+interface More {
   readonly keepsAlive?: boolean
+  /** The connection closes behind it. */
   readonly ended?: boolean
   /** Where Node's client reads it in another way, and why ours does as it does. */
   readonly unlikeNode?: string
@@ -35,218 +32,148 @@ interface Case {
   readonly varies?: true
 }
 
+/** What is read of a response, or that it is refused. */
+interface Case extends More {
+  readonly name: string
+  readonly raw: string
+  readonly read: string | undefined
+}
+
 const OK = 'HTTP/1.1 200 OK\r\n'
 const chunked = `${OK}Transfer-Encoding: chunked\r\n\r\n`
 
+/** Responses that are read, and leave a connection that stays unless it is said otherwise. */
+const well: readonly (readonly [name: string, raw: string, read: string, more?: More])[] = [
+  ['a length', `${OK}Content-Length: 5\r\n\r\nhello`, '200 hello'],
+  ['a length of nothing', `${OK}Content-Length: 0\r\n\r\n`, '200 '],
+  ['no reason phrase', 'HTTP/1.1 200\r\nContent-Length: 1\r\n\r\nx', '200 x'],
+  ['an empty reason phrase', 'HTTP/1.1 200 \r\nContent-Length: 1\r\n\r\nx', '200 x'],
+  ['a field in another case', `${OK}cOnTeNt-LeNgTh:5\r\n\r\nhello`, '200 hello'],
+  ['spaces around a length', `${OK}Content-Length:  5 \r\n\r\nhello`, '200 hello'],
+  ['204 has no body', 'HTTP/1.1 204 No Content\r\n\r\n', '204 '],
+  [
+    '304 has no body, whatever its length says',
+    'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n',
+    '304 ',
+  ],
+  [
+    'Connection: close',
+    `${OK}Connection: close\r\nContent-Length: 2\r\n\r\nhi`,
+    '200 hi',
+    { keepsAlive: false },
+  ],
+  [
+    'Connection: close among others',
+    `${OK}Connection: x, Close\r\nContent-Length: 2\r\n\r\nhi`,
+    '200 hi',
+    { keepsAlive: false },
+  ],
+  [
+    'Connection: close in a field of its own',
+    `${OK}Connection: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi`,
+    '200 hi',
+    { keepsAlive: false },
+  ],
+  ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi', '200 hi', { keepsAlive: false }],
+  [
+    'HTTP/1.0 that stays',
+    'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nhi',
+    '200 hi',
+  ],
+  [
+    'until the end',
+    `${OK}Content-Type: x\r\n\r\nall of it`,
+    '200 all of it',
+    { keepsAlive: false, ended: true },
+  ],
+  ['chunks', `${chunked}5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n`, '200 hello world'],
+  [
+    'chunks with sizes in hexadecimal',
+    `${chunked}a\r\n0123456789\r\nA\r\n0123456789\r\n0\r\n\r\n`,
+    '200 01234567890123456789',
+  ],
+  [
+    'chunks with extensions and trailers',
+    `${chunked}5;a=b;c="d"\r\nhello\r\n0;x\r\nA: b\r\nC: d\r\n\r\n`,
+    '200 hello',
+  ],
+  ['a last chunk with more than one zero', `${chunked}1\r\nx\r\n000\r\n\r\n`, '200 x'],
+  [
+    'what comes first only says that more will come',
+    `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n${OK}Content-Length: 1\r\n\r\nx`,
+    '200 x',
+  ],
+  ['bytes above ASCII in a field', `${OK}X: \xe9\r\nContent-Length: 1\r\n\r\nx`, '200 x'],
+  [
+    'many that say that work goes on',
+    `${'HTTP/1.1 102 Processing\r\n\r\n'.repeat(200)}${OK}Content-Length: 1\r\n\r\nx`,
+    '200 x',
+  ],
+]
+
+const refused: readonly (readonly [name: string, raw: string, more?: More])[] = [
+  ['tabs around a length', `${OK}Content-Length: \t 5 \t\r\n\r\nhello`, { varies: true }],
+  ['a field on two lines', `${OK}X: a\r\n b\r\nContent-Length: 1\r\n\r\nx`],
+  ['lines that end in LF alone', 'HTTP/1.1 200 OK\nContent-Length: 1\n\nx'],
+  ['a body that is cut', `${OK}Content-Length: 5\r\n\r\nhell`, { ended: true }],
+  ['chunks that are cut', `${chunked}5\r\nhello\r\n`, { ended: true }],
+  ['a head that is cut', `${OK}Content-Le`, { ended: true }],
+  ['nothing', '', { ended: true }],
+  ['something else', 'SSH-2.0-OpenSSH_9.6\r\n'],
+  ['something else without lines', '\x15\x03\x03\x00\x02\x02\x16'],
+  [
+    'another version',
+    'HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n',
+    { unlikeNode: 'nobody can know what it would mean' },
+  ],
+  ['a status of two digits', 'HTTP/1.1 20 OK\r\nContent-Length: 0\r\n\r\n'],
+  ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'],
+  ['two lengths', `${OK}Content-Length: 1\r\nContent-Length: 2\r\n\r\nxy`],
+  ['the same length twice', `${OK}Content-Length: 1\r\nContent-Length: 1\r\n\r\nx`],
+  ['a list of lengths', `${OK}Content-Length: 1, 1\r\n\r\nx`],
+  ['a length with a sign', `${OK}Content-Length: +1\r\n\r\nx`],
+  ['a length in hexadecimal', `${OK}Content-Length: 0x1\r\n\r\nx`],
+  ['an empty length', `${OK}Content-Length:\r\n\r\nx`],
+  ['a length and chunks', `${OK}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+  ['chunks and a length', `${OK}Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n`],
+  [
+    'another coding',
+    `${OK}Transfer-Encoding: gzip\r\n\r\nx`,
+    { ended: true, unlikeNode: 'nobody asked for it, and nobody here could read it' },
+  ],
+  [
+    'a coding below the chunks',
+    `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n`,
+    { unlikeNode: 'nobody asked for it, and nobody here could read it' },
+  ],
+  [
+    'a coding twice',
+    `${OK}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    { unlikeNode: 'chunks within chunks are none' },
+  ],
+  [
+    'chunks in HTTP/1.0',
+    'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    { unlikeNode: 'a faulty sender (RFC 9112, section 6.1)' },
+  ],
+  ['a space before the colon', `${OK}Content-Length : 1\r\n\r\nx`],
+  ['a field without a colon', `${OK}Content-Length\r\n\r\n`],
+  ['a field without a name', `${OK}: x\r\nContent-Length: 0\r\n\r\n`],
+  ['a NUL in a field', `${OK}X: a\0b\r\nContent-Length: 0\r\n\r\n`],
+  ['a CR in a field', `${OK}X: a\rContent-Length: 1\r\n\r\n`],
+  ['a first line that goes on', `${OK} x\r\nContent-Length: 0\r\n\r\n`],
+  ['a size that is none', `${chunked}x\r\n`],
+  ['an empty size', `${chunked}\r\n`],
+  ['a size with a sign', `${chunked}+1\r\nx\r\n0\r\n\r\n`],
+  ['a size without end', `${chunked}${'f'.repeat(40)}\r\n`],
+  ['a size whose line ends in LF alone', `${chunked}1\nx\r\n0\r\n\r\n`],
+  ['a chunk that is longer than its size', `${chunked}1\r\nxy\r\n0\r\n\r\n`],
+  ['a head of 20 KB', `${OK}X: ${'x'.repeat(20_000)}\r\nContent-Length: 0\r\n\r\n`],
+]
+
 const cases: readonly Case[] = [
-  { name: 'a length', raw: `${OK}Content-Length: 5\r\n\r\nhello`, read: '200 hello', keepsAlive: true },
-  { name: 'a length of nothing', raw: `${OK}Content-Length: 0\r\n\r\n`, read: '200 ', keepsAlive: true },
-  {
-    name: 'no reason phrase',
-    raw: 'HTTP/1.1 200\r\nContent-Length: 1\r\n\r\nx',
-    read: '200 x',
-    keepsAlive: true,
-  },
-  {
-    name: 'an empty reason phrase',
-    raw: 'HTTP/1.1 200 \r\nContent-Length: 1\r\n\r\nx',
-    read: '200 x',
-    keepsAlive: true,
-  },
-  {
-    name: 'a field in another case',
-    raw: `${OK}cOnTeNt-LeNgTh:5\r\n\r\nhello`,
-    read: '200 hello',
-    keepsAlive: true,
-  },
-  {
-    name: 'spaces around a length',
-    raw: `${OK}Content-Length:  5 \r\n\r\nhello`,
-    read: '200 hello',
-    keepsAlive: true,
-  },
-  {
-    name: 'tabs around a length',
-    raw: `${OK}Content-Length: \t 5 \t\r\n\r\nhello`,
-    read: undefined,
-    varies: true,
-  },
-  { name: '204 has no body', raw: 'HTTP/1.1 204 No Content\r\n\r\n', read: '204 ', keepsAlive: true },
-  {
-    name: '304 has no body, whatever its length says',
-    raw: 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n',
-    read: '304 ',
-    keepsAlive: true,
-  },
-  {
-    name: 'Connection: close',
-    raw: `${OK}Connection: close\r\nContent-Length: 2\r\n\r\nhi`,
-    read: '200 hi',
-    keepsAlive: false,
-  },
-  {
-    name: 'Connection: close among others',
-    raw: `${OK}Connection: x, Close\r\nContent-Length: 2\r\n\r\nhi`,
-    read: '200 hi',
-    keepsAlive: false,
-  },
-  {
-    name: 'Connection: close in a field of its own',
-    raw: `${OK}Connection: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi`,
-    read: '200 hi',
-    keepsAlive: false,
-  },
-  {
-    name: 'HTTP/1.0',
-    raw: 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi',
-    read: '200 hi',
-    keepsAlive: false,
-  },
-  {
-    name: 'HTTP/1.0 that stays',
-    raw: 'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nhi',
-    read: '200 hi',
-    keepsAlive: true,
-  },
-  {
-    name: 'until the end',
-    raw: `${OK}Content-Type: x\r\n\r\nall of it`,
-    read: '200 all of it',
-    keepsAlive: false,
-    ended: true,
-  },
-  {
-    name: 'chunks',
-    raw: `${chunked}5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n`,
-    read: '200 hello world',
-    keepsAlive: true,
-  },
-  {
-    name: 'chunks with sizes in hexadecimal',
-    raw: `${chunked}a\r\n0123456789\r\nA\r\n0123456789\r\n0\r\n\r\n`,
-    read: '200 01234567890123456789',
-    keepsAlive: true,
-  },
-  {
-    name: 'chunks with extensions and trailers',
-    raw: `${chunked}5;a=b;c="d"\r\nhello\r\n0;x\r\nA: b\r\nC: d\r\n\r\n`,
-    read: '200 hello',
-    keepsAlive: true,
-  },
-  {
-    name: 'a last chunk with more than one zero',
-    raw: `${chunked}1\r\nx\r\n000\r\n\r\n`,
-    read: '200 x',
-    keepsAlive: true,
-  },
-  {
-    name: 'what comes first only says that more will come',
-    raw: `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n${OK}Content-Length: 1\r\n\r\nx`,
-    read: '200 x',
-    keepsAlive: true,
-  },
-  {
-    name: 'a field on two lines',
-    raw: `${OK}X: a\r\n b\r\nContent-Length: 1\r\n\r\nx`,
-    read: undefined,
-  },
-  {
-    name: 'bytes above ASCII in a field',
-    raw: `${OK}X: \xe9\r\nContent-Length: 1\r\n\r\nx`,
-    read: '200 x',
-    keepsAlive: true,
-  },
-  {
-    name: 'lines that end in LF alone',
-    raw: 'HTTP/1.1 200 OK\nContent-Length: 1\n\nx',
-    read: undefined,
-  },
-  { name: 'a body that is cut', raw: `${OK}Content-Length: 5\r\n\r\nhell`, read: undefined, ended: true },
-  { name: 'chunks that are cut', raw: `${chunked}5\r\nhello\r\n`, read: undefined, ended: true },
-  { name: 'a head that is cut', raw: `${OK}Content-Le`, read: undefined, ended: true },
-  { name: 'nothing', raw: '', read: undefined, ended: true },
-  { name: 'something else', raw: 'SSH-2.0-OpenSSH_9.6\r\n', read: undefined },
-  { name: 'something else without lines', raw: '\x15\x03\x03\x00\x02\x02\x16', read: undefined },
-  {
-    name: 'another version',
-    raw: 'HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n',
-    read: undefined,
-    unlikeNode: 'nobody can know what it would mean',
-  },
-  { name: 'a status of two digits', raw: 'HTTP/1.1 20 OK\r\nContent-Length: 0\r\n\r\n', read: undefined },
-  {
-    name: 'many that say that work goes on',
-    raw: `${'HTTP/1.1 102 Processing\r\n\r\n'.repeat(200)}${OK}Content-Length: 1\r\n\r\nx`,
-    read: '200 x',
-    keepsAlive: true,
-  },
-  {
-    name: 'another protocol',
-    raw: 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
-    read: undefined,
-  },
-  { name: 'two lengths', raw: `${OK}Content-Length: 1\r\nContent-Length: 2\r\n\r\nxy`, read: undefined },
-  {
-    name: 'the same length twice',
-    raw: `${OK}Content-Length: 1\r\nContent-Length: 1\r\n\r\nx`,
-    read: undefined,
-  },
-  { name: 'a list of lengths', raw: `${OK}Content-Length: 1, 1\r\n\r\nx`, read: undefined },
-  { name: 'a length with a sign', raw: `${OK}Content-Length: +1\r\n\r\nx`, read: undefined },
-  { name: 'a length in hexadecimal', raw: `${OK}Content-Length: 0x1\r\n\r\nx`, read: undefined },
-  { name: 'an empty length', raw: `${OK}Content-Length:\r\n\r\nx`, read: undefined },
-  {
-    name: 'a length and chunks',
-    raw: `${OK}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-    read: undefined,
-  },
-  {
-    name: 'chunks and a length',
-    raw: `${OK}Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n`,
-    read: undefined,
-  },
-  {
-    name: 'another coding',
-    raw: `${OK}Transfer-Encoding: gzip\r\n\r\nx`,
-    read: undefined,
-    ended: true,
-    unlikeNode: 'nobody asked for it, and nobody here could read it',
-  },
-  {
-    name: 'a coding below the chunks',
-    raw: `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n`,
-    read: undefined,
-    unlikeNode: 'nobody asked for it, and nobody here could read it',
-  },
-  {
-    name: 'a coding twice',
-    raw: `${OK}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-    read: undefined,
-    unlikeNode: 'chunks within chunks are none',
-  },
-  {
-    name: 'chunks in HTTP/1.0',
-    raw: 'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-    read: undefined,
-    unlikeNode: 'a faulty sender (RFC 9112, section 6.1)',
-  },
-  { name: 'a space before the colon', raw: `${OK}Content-Length : 1\r\n\r\nx`, read: undefined },
-  { name: 'a field without a colon', raw: `${OK}Content-Length\r\n\r\n`, read: undefined },
-  { name: 'a field without a name', raw: `${OK}: x\r\nContent-Length: 0\r\n\r\n`, read: undefined },
-  { name: 'a NUL in a field', raw: `${OK}X: a\0b\r\nContent-Length: 0\r\n\r\n`, read: undefined },
-  { name: 'a CR in a field', raw: `${OK}X: a\rContent-Length: 1\r\n\r\n`, read: undefined },
-  { name: 'a first line that goes on', raw: `${OK} x\r\nContent-Length: 0\r\n\r\n`, read: undefined },
-  { name: 'a size that is none', raw: `${chunked}x\r\n`, read: undefined },
-  { name: 'an empty size', raw: `${chunked}\r\n`, read: undefined },
-  { name: 'a size with a sign', raw: `${chunked}+1\r\nx\r\n0\r\n\r\n`, read: undefined },
-  { name: 'a size without end', raw: `${chunked}${'f'.repeat(40)}\r\n`, read: undefined },
-  { name: 'a size whose line ends in LF alone', raw: `${chunked}1\nx\r\n0\r\n\r\n`, read: undefined },
-  { name: 'a chunk that is longer than its size', raw: `${chunked}1\r\nxy\r\n0\r\n\r\n`, read: undefined },
-  {
-    name: 'a head of 20 KB',
-    raw: `${OK}X: ${'x'.repeat(20_000)}\r\nContent-Length: 0\r\n\r\n`,
-    read: undefined,
-  },
+  ...well.map(([name, raw, read, more]) => ({ name, raw, read, keepsAlive: true, ...more })),
+  ...refused.map(([name, raw, more]) => ({ name, raw, read: undefined, ...more })),
 ]
 
 /** What is read of a response that came whole: its status and its body, and its fields where they are compared. */

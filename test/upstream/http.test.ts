@@ -102,6 +102,11 @@ describe('credentials that are refused', () => {
     ],
     ['a body, wrong key', (_seen, response) => json(response, wrongKey), 'token expired or incorrect'],
     ['a body, no key', (_seen, response) => json(response, noKey), 'Authentication parameter not received'],
+    [
+      'a body over several lines',
+      (_seen, response) => json(response, JSON.stringify(JSON.parse(wrongKey), null, 2)),
+      'token expired or incorrect',
+    ],
   ]
   const wanted = {
     code: -32603,
