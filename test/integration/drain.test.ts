@@ -7,12 +7,12 @@ import type { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { failure, said } from './support/client.js'
-import { at, listAt, numberAt, textAt } from './support/json.js'
+import { at, numberAt, textAt } from './support/json.js'
 import { startMixedCalls, wrongAnswers } from './support/mixed-calls.js'
 import { type ServerEntry, cli, itServer, root } from './support/programs.js'
 import { type Scope, type Spawned, configFile, spawnProgram, spawnProxy } from './support/spawned.js'
-import { HANG_MS, gone, until, untilAnswered } from './support/waiting.js'
-import { handshake, message, messageIn, open, send } from '../transports/support/http.js'
+import { HANG_MS, gone, until } from './support/waiting.js'
+import { message, messageIn, open, send } from '../transports/support/http.js'
 
 const CALLS = 100
 
@@ -107,36 +107,6 @@ const callBody = (name: string, args: unknown, id: number | string): string =>
   message('tools/call', id, { name: `s__${name}`, arguments: args })
 
 describe('the end of mcps-proxy --http', () => {
-  test('SIGTERM with 100 calls in flight: each is answered once, and the servers are gone', async (t) => {
-    const [proxy, port] = await spawnHttp(t, itServer({ IT_STUBBORN: '1' }))
-    const pids = await send(port, { body: callBody('pids', {}, 1) })
-    const session = await handshake(port)
-    const calls = Array.from({ length: CALLS }, (_, i) => {
-      const body =
-        i % 3 === 0
-          ? callBody('never', {}, i)
-          : i % 3 === 1
-            ? callBody('slow', { steps: 1, everyMs: 10 * i }, i)
-            : callBody('big', { bytes: 50_000 }, i)
-      return send(port, { body, headers: i % 2 === 0 ? session : {} })
-    })
-    const taken = async (): Promise<number> => {
-      const { body } = await send(port, { body: callBody('seen', {}, 'seen') })
-      const lines = listAt(JSON.parse(textAt(messageIn(body), 'result', 'content', 0, 'text')), 'lines')
-      return lines.filter((line) => Buffer.from(String(line), 'base64').includes('"tools/call"')).length
-    }
-    await untilAnswered(async () => (await taken()) >= CALLS)
-    proxy.child.kill('SIGTERM')
-    assert.equal(await proxy.exited, 0)
-    for (const [i, call] of calls.entries()) {
-      const answer = messageIn((await call).body)
-      assert.equal(at(answer, 'id'), i)
-      if (i % 3 === 0) assert.equal(at(answer, 'error', 'data', 'reason'), 'shutting-down')
-    }
-    const found: unknown = JSON.parse(textAt(messageIn(pids.body), 'result', 'content', 0, 'text'))
-    for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(found, name)))
-  })
-
   test('a slow reader gets its whole answer of 8 MiB', async (t) => {
     const [proxy, port] = await spawnHttp(t, itServer())
     const response = await open(port, { body: callBody('big', { bytes: 8 * MiB }, 1) })

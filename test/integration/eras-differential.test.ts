@@ -8,7 +8,6 @@ import type { Heard, RawClient } from './support/client.js'
 import { at, parsed } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { program } from './support/programs.js'
-import { servedUrl } from './support/reference.js'
 import { type Scope, spawnProgram } from './support/spawned.js'
 
 const key = (name: string): string => `io.modelcontextprotocol/${name}`
@@ -179,23 +178,19 @@ interface Server {
   readonly file: string
   readonly era: Era
   readonly cases: readonly Case[]
-  /** Whether the proxy has it over Streamable HTTP; directly it is asked on stdio, which is the same program. */
-  readonly isRemote?: boolean
 }
 
 const servers: Readonly<Record<string, Server>> = {
   sessions: { file: 'reference.mjs', era: 'old', cases: referenceCases },
   none: { file: 'reference-stateless.mjs', era: 'new', cases: referenceCases },
   typed: { file: 'typed.mjs', era: 'new', cases: typedCases },
-  'remote-sessions': { file: 'reference.mjs', era: 'old', cases: referenceCases, isRemote: true },
-  'remote-typed': { file: 'typed.mjs', era: 'new', cases: typedCases, isRemote: true },
 }
 
 describe('a request directly and through the proxy', () => {
-  for (const [service, { file, era: serverEra, cases, isRemote }] of Object.entries(servers))
+  for (const [service, { file, era: serverEra, cases }] of Object.entries(servers))
     for (const clientEra of ['old', 'new'] as const) {
       const cell: Cell = `${clientEra} ${serverEra}`
-      test(`${cell}, ${file}${isRemote === true ? ' over HTTP' : ''}`, async (t) => {
+      test(`${cell}, ${file}`, async (t) => {
         const direct = await directly(t, file, serverEra)
         const forwarded: { to: string; input: unknown; output: unknown; whys: string[] }[] = []
         const forward = (event: ForwardEvent): void => {
@@ -206,11 +201,7 @@ describe('a request directly and through the proxy', () => {
           )
           forwarded.push({ to: event.to.hop, input, output, whys })
         }
-        const place =
-          isRemote === true
-            ? { type: 'http', url: await servedUrl(t, program(file)) }
-            : { command: process.execPath, args: [program(file)] }
-        const entry = { ...place, argumentChecks: 'off' }
+        const entry = { command: process.execPath, args: [program(file)], argumentChecks: 'off' }
         const { attach } = await libraryProxy(t, { [service]: entry }, { tap: { forward } })
         const { client } = await attach()
         if (clientEra === 'old') await client.open({}, '2025-11-25')

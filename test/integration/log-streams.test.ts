@@ -1,4 +1,5 @@
-// On which response or stream of a session a log message comes whose server names no call.
+// A log message whose server names no call: on the stream of a session where several are in progress. On the response of the
+// one call that is in progress, it is in `http-transcripts/logging.jsonl`.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
@@ -43,16 +44,7 @@ async function lines(call: Session['call'], id: number): Promise<string[]> {
 const logged = (value: unknown): string => textAt(value, 'params', 'data')
 const logging = (n: string): object => ({ n, ticks: 0, steps: 1, logs: true })
 
-test('a log message comes on the response of the one call that is in progress', async (t) => {
-  const { call } = await session(t)
-  const said = await call(1, 'work', logging('a'))
-  const [first, answer, ...more] = said
-  assert.equal(textAt(first, 'method'), 'notifications/message', JSON.stringify(said))
-  assert.equal(logged(first), 'a')
-  assert.deepEqual([at(answer, 'id'), more], [1, []])
-})
-
-test('and on the stream of the session where it may be about another call', async (t) => {
+test('a log message comes on the stream of the session where it may be about another call', async (t) => {
   const { call, unasked } = await session(t)
   const held = call(1, 'hold', { key: 'k' })
   // Requests on several connections have no order.

@@ -18,18 +18,18 @@ const hurried = { ...limits, upstream: { ...limits.upstream, memoryWatchMs: 100 
 describe('a server with memoryLimitMB', { skip }, () => {
   for (const who of ['take', 'child']) {
     test(`${who}: above it every call gets one error that says so, and it comes back`, async (t) => {
-      const servers = { s: nodeProgram('hog.mjs', {}, { memoryLimitMB: 450, restartDelay: 1 }) }
+      const servers = { s: nodeProgram('hog.mjs', {}, { memoryLimitMB: 250, restartDelay: 1 }) }
       const { attach, proxy, log } = await libraryProxy(t, servers, { limits: hurried })
       const { client } = await attach()
       await client.open()
       const first = said(await client.call('s__pid'))
       const pending = Array.from({ length: 20 }, (_, at) => client.call('s__never', {}, undefined, `p${at}`))
-      await client.call(`s__${who}`, { mb: 330 })
-      await until(() => (proxy.status()[0]?.gauges.memoryBytes ?? 0) > 330 * MiB)
+      await client.call(`s__${who}`, { mb: 120 })
+      await until(() => (proxy.status()[0]?.gauges.memoryBytes ?? 0) > 120 * MiB)
       void client.call(`s__${who}`, { mb: 200 }).catch(() => undefined)
       for (const heard of await Promise.all(pending)) {
         assert.deepEqual(failure(heard), [-32603, 's', 'memory-limit'])
-        assert.match(textAt(heard.value, 'error', 'message'), /used \d{3} MB of the 450 MB of memoryLimitMB/)
+        assert.match(textAt(heard.value, 'error', 'message'), /used \d{3} MB of the 250 MB of memoryLimitMB/)
       }
       const again = said(await client.call('s__pid'))
       assert.notEqual(again, first)

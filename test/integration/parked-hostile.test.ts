@@ -28,22 +28,6 @@ describe('a state', () => {
     await closed(it)
   })
 
-  test('opens for its method and name alone, and once', async (t) => {
-    const { it, server, ask, begin } = await stage(t)
-    const { state: requestState } = await begin()
-    const back = { name: 's__t', requestState, inputResponses: { q1: accepted } }
-    for (const [method, params, reason] of [
-      ['prompts/get', back, 'state-unknown'],
-      ['resources/read', { ...back, uri: 's__t' }, 'state-unknown'],
-      ['tools/call', { ...back, name: 's__other' }, 'state-other-request'],
-    ] as const)
-      assert.equal(reasonOf(await ask(params, { method })), reason, method)
-    assert.deepEqual(server.answers, [])
-    assert.equal(textOf(await ask(back)), 'done')
-    assert.equal(reasonOf(await ask(back)), 'state-unknown')
-    await closed(it)
-  })
-
   test('that is longer than any, no text, or nested as deep as may be, is refused and answers nothing', async (t) => {
     const { it, server, ask, begin } = await stage(t)
     const { state } = await begin()

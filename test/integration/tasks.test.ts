@@ -278,7 +278,6 @@ describe('tasks are offered', () => {
   const all = '{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}'
   const some = '{"requests":{"tools":{"call":{}}}}'
   const cases: [string, Servers, string | undefined, string][] = [
-    ['by a server with tasks', { s: server() }, all, REVISION],
     ['as far as the server has them', { s: server({ TASK_PARTS: '' }) }, some, REVISION],
     ['as far as any has them', { s: server({ TASK_PARTS: '' }), o: server() }, all, REVISION],
     ['not to a client of another revision', { s: server() }, undefined, '2025-06-18'],

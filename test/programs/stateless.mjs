@@ -1,7 +1,7 @@
 // A server of revision 2026-07-28 on stdin and stdout, which takes nothing that its revision does not have.
 //
-// FILE gets every line that it was sent. MODE is `only` (no handshake), `dual` (either), `exits` (ends on
-// everything before `initialize`) or `locks` (the same, and LOCK must be free when it starts).
+// FILE gets every line that it was sent. MODE is `only` (no handshake), `exits` (ends on everything before `initialize`) or
+// `locks` (the same, and LOCK must be free when it starts).
 
 import { appendFileSync, closeSync, openSync, unlinkSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -12,8 +12,6 @@ const key = (name) => `io.modelcontextprotocol/${name}`
 const hints = { ttlMs: 0, cacheScope: 'private' }
 const info = { [key('serverInfo')]: { name: 'stateless', version: '1' } }
 const listens = new Map()
-const running = new Map()
-let extra = false
 let isOpen = false
 
 if (MODE === 'locks') {
@@ -24,19 +22,7 @@ if (MODE === 'locks') {
 
 const write = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 const text = (value) => ({ content: [{ type: 'text', text: value }] })
-const tool = (name, more) => ({ name, inputSchema: { type: 'object' }, ...more })
-const listed = { type: 'array', items: { $ref: '#/$defs/n' }, $defs: { n: { type: 'integer' } } }
-
-const tools = () => [
-  tool('meta'),
-  tool('list', { outputSchema: listed }),
-  tool('log'),
-  tool('hang'),
-  tool('change'),
-  tool('ask'),
-  tool('refuse'),
-  ...(extra ? [tool('extra')] : []),
-]
+const tool = (name) => ({ name, inputSchema: { type: 'object' } })
 
 /** Everybody who listens for it hears it. */
 function tell(kind, method, params) {
@@ -48,31 +34,15 @@ function tell(kind, method, params) {
 
 const calls = {
   meta: ({ _meta }) => text(JSON.stringify(_meta)),
-  list: () => ({ content: [], structuredContent: [1, 2, 3] }),
   log({ _meta, arguments: { level = 'info' } = {} }) {
     const least = _meta[key('logLevel')]
     if (least !== undefined) write({ method: 'notifications/message', params: { level, data: 'said' } })
     return text(String(least))
   },
-  hang: () => undefined,
   change() {
-    extra = !extra
     tell('toolsListChanged', 'notifications/tools/list_changed', {})
     for (const uri of ['it://a', 'it://b']) tell('', 'notifications/resources/updated', { uri })
     return text('changed')
-  },
-  ask({ inputResponses, requestState }) {
-    if (inputResponses !== undefined) return text(`${requestState} ${JSON.stringify(inputResponses)}`)
-    const requestedSchema = { type: 'object', properties: { n: { type: 'string' } } }
-    const params = { mode: 'form', message: 'n?', requestedSchema }
-    return {
-      resultType: 'input_required',
-      requestState: 'state',
-      inputRequests: { n: { method: 'elicitation/create', params } },
-    }
-  },
-  refuse: ({ arguments: { code, data } }) => {
-    throw { code, message: 'refused', data }
   },
 }
 
@@ -88,15 +58,10 @@ const handlers = {
     instructions: 'says little',
     ...hints,
   }),
-  'tools/list': () => ({ tools: tools(), ...hints }),
+  'tools/list': () => ({ tools: Object.keys(calls).map(tool), ...hints }),
   'prompts/list': () => ({ prompts: [{ name: 'p' }], ...hints }),
-  'prompts/get': () => ({ messages: [{ role: 'user', content: { type: 'text', text: 'p' } }] }),
   'resources/list': () => ({ resources: [{ name: 'a', uri: 'it://a' }], ...hints }),
   'resources/templates/list': () => ({ resourceTemplates: [], ...hints }),
-  'resources/read'({ uri }) {
-    if (uri !== 'it://a') throw { code: -32602, message: 'no such resource', data: { uri } }
-    return { contents: [{ uri, text: 'a' }], ...hints }
-  },
   'tools/call': (params) => calls[params.name](params),
   'subscriptions/listen'({ notifications }, id) {
     const { resourceSubscriptions: uris, ...lists } = notifications
@@ -115,10 +80,8 @@ function request({ id, method, params }) {
   try {
     if (params?._meta?.[key('protocolVersion')] !== V) throw { code: -32602, message: 'it names no revision' }
     if (handlers[method] === undefined) throw { code: -32601, message: `no such method: ${method}` }
-    running.set(id, method)
     const result = handlers[method](params, id)
     if (result === undefined) return
-    running.delete(id)
     write({ id, result: { resultType: 'complete', ...result, _meta: info } })
   } catch ({ code, message, data }) {
     write({ id, error: { code, message, ...(data && { data }) } })
@@ -147,9 +110,6 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     // A lock is not free immediately.
     return isOpen ? bare(message) : setTimeout(() => process.exit(1), 100)
   }
-  if (MODE === 'dual' && isOpen) return bare(message)
-  if (message.method === 'notifications/cancelled') {
-    listens.delete(message.params.requestId)
-    running.delete(message.params.requestId)
-  } else if (message.id !== undefined) request(message)
+  if (message.method === 'notifications/cancelled') listens.delete(message.params.requestId)
+  else if (message.id !== undefined) request(message)
 })

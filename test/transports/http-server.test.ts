@@ -28,6 +28,7 @@ const maxAgeMs = (): number => 3_600_000
 
 describe('one request without a session', () => {
   const echo = message('echo', 1)
+  const unknown = { 'mcp-protocol-version': '1999-01-01' }
   /** What is sent, the status, and a part of the body. */
   const cases: [string, Sent, number, RegExp][] = [
     ['is answered in plain JSON', { body: echo }, 200, /^\{"jsonrpc":"2.0","id":1,"result":\{"id":"1"\}\}$/],
@@ -44,6 +45,7 @@ describe('one request without a session', () => {
       /Mcp-Session-Id is required/,
     ],
     ['in a batch is answered in one', { body: `[${echo}]` }, 200, /^\[\{.*"result".*\}\]$/],
+    ['of notifications in a batch is accepted', { body: `[${message('notifications/x')}]` }, 202, /^$/],
     ['that is no JSON', { body: '{"a"' }, 400, /"code":-32700/],
     ['that is nothing', { body: '' }, 400, /"code":-32700/],
     ['that is no UTF-8', { body: Buffer.from([0x22, 0xff, 0x22]) }, 400, /"code":-32700/],
@@ -60,12 +62,7 @@ describe('one request without a session', () => {
     ['that opens a session in a batch', { body: `[${message('initialize', 1)}]` }, 400, /-32600/],
     ['for nobody', { body: echo, headers: { accept: 'text/html' } }, 406, /Accept/],
     ['as text', { body: echo, headers: { 'content-type': 'text/plain' } }, 415, /Content-Type/],
-    [
-      'of an unknown version',
-      { body: echo, headers: { 'mcp-protocol-version': '1999-01-01' } },
-      400,
-      /supported versions/,
-    ],
+    ['of an unknown version', { body: echo, headers: unknown }, 400, /supported versions/],
     [
       'of a known version',
       { body: echo, headers: { 'mcp-protocol-version': '2025-06-18' } },
@@ -591,6 +588,8 @@ describe('a session', () => {
         headers: { ...headers, 'mcp-protocol-version': '2099-01-01' },
       }
       assert.equal((await send(port, unknown)).status, versionHeader ? 400 : 200)
+      for (const method of versionHeader ? ['GET', 'DELETE'] : [])
+        assert.equal((await send(port, { method, headers: { ...unknown.headers, ...stream } })).status, 400)
       const noisy = events((await send(port, { body: message('noisy', 3), headers })).body)
       assert.deepEqual(
         noisy.map(({ id }) => id),

@@ -254,7 +254,7 @@ describe('the end of a process', { skip }, () => {
     await startAndStop()
     await turns(3)
     const [before, resources] = [held(), lastingResources()]
-    for (let run = 0; run < numRuns(50); run++) await startAndStop()
+    for (let run = 0; run < numRuns(20); run++) await startAndStop()
     await turns(3)
     assert.equal(held().length, before.length)
     assert.deepEqual(lastingResources(), resources)
@@ -262,7 +262,7 @@ describe('the end of a process', { skip }, () => {
 
   test('one that closes its stdin at once, or its stdout, ends nobody else', async () => {
     const body = buildNotification('x', JSON.stringify({ filler: 'y'.repeat(100_000) }))
-    for (let run = 0; run < numRuns(50); run++) {
+    for (let run = 0; run < numRuns(10); run++) {
       const { server, closed } = shell(
         run % 2 === 0 ? 'exec 0<&-; sleep 0.01' : 'exec >&-; exec 0<&-; exit 3',
       )
@@ -275,7 +275,7 @@ describe('the end of a process', { skip }, () => {
   })
 
   test('a stop ends a tree that ignores everything but SIGKILL', async () => {
-    for (let run = 0; run < numRuns(10); run++) {
+    for (let run = 0; run < numRuns(3); run++) {
       const mark = `stop-${process.pid}-${run}`
       const deep = "trap '' TERM HUP; echo deep >&2; sleep 60 >/dev/null 2>&1; :"
       const script = `trap '' TERM HUP; (trap '' TERM; (${deep}); :) & wait; :`

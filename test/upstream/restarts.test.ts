@@ -60,7 +60,7 @@ const clientsOf = async ({ client }: Run, count: number): Promise<RawClient[]> =
 describe('the clients of a broken server', () => {
   test('start it once in each back-off interval, not at all when they call no more, and disturb no other process', async (t) => {
     const world = await run(t, polite)
-    const [served, ...clients] = await clientsOf(world, 201)
+    const [served, ...clients] = await clientsOf(world, 31)
     await within(world, served?.call('s__t'))
     const [healthy] = world.runtime.children
     world.runtime.script = (method, params, child) =>

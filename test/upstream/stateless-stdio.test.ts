@@ -1,12 +1,12 @@
-// A server of revision 2026-07-28 behind clients of a session: what it is sent, and what they see of it.
+// A server of revision 2026-07-28 behind clients of a session: what it is sent, and whom it tells of changes. What one
+// client sees of it is in `spec-fixtures/n-server-session.jsonl` and `n-driven.jsonl`.
 
 import { strict as assert } from 'node:assert'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { RawClient } from '../integration/support/client.js'
-import { at, listAt, parsed, textAt } from '../integration/support/json.js'
+import { at, parsed, textAt } from '../integration/support/json.js'
 import { type TestProxy, libraryProxy } from '../integration/support/library.js'
 import { type ServerEntry, cli, nodeProgram } from '../integration/support/programs.js'
 import { type Scope, configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
@@ -14,9 +14,6 @@ import { until } from '../integration/support/waiting.js'
 
 const N = '2026-07-28'
 const key = (name: string): string => `io.modelcontextprotocol/${name}`
-
-/** The folder with the published schemas of all revisions, where there is one. */
-const schemas = process.env['MCP_SCHEMAS']
 
 interface Behind extends TestProxy {
   /** Everything that the server was sent. */
@@ -77,49 +74,7 @@ test('nothing is written to it but requests that name their revision, and cancel
     assert(!methods().includes(method), method)
 })
 
-test('every frame that it is sent is valid', { skip: schemas === undefined }, async (t) => {
-  const { open, lines } = await behind(t)
-  const client = await open({ roots: { listChanged: true }, sampling: {}, elicitation: {} })
-  await client.request('logging/setLevel', { level: 'debug' })
-  await client.call('s__meta', {}, { progressToken: 'p' })
-  await client.request('prompts/get', { name: 's__p' })
-  await client.request('resources/read', { uri: 'it://a' })
-  await client.request('resources/subscribe', { uri: 'it://a' })
-  client.send('{"jsonrpc":"2.0","id":"held","method":"tools/call","params":{"name":"s__hang"}}')
-  await until(() => sentOf(lines(), 'tools/call').length === 2)
-  client.notify('notifications/cancelled', { requestId: 'held' })
-  await until(() => sentOf(lines(), 'notifications/cancelled').length > 1)
-  const schema: unknown = parsed(readFileSync(join(schemas ?? '', N, 'schema.json'), 'utf8'))
-  const ajv = new Ajv2020({ strict: false, validateFormats: false })
-  ajv.addSchema(Object(schema), 'mcp')
-  const isRequest = ajv.compile({ $ref: 'mcp#/$defs/ClientRequest' })
-  const isNotification = ajv.compile({ $ref: 'mcp#/$defs/ClientNotification' })
-  for (const line of lines()) {
-    const validate = at(line, 'id') === undefined ? isNotification : isRequest
-    assert(validate(line), `${JSON.stringify(line)}: ${ajv.errorsText(validate.errors)}`)
-  }
-})
-
 describe('what a request says of its client is', () => {
-  test('what that has declared, without what has no meaning there, and the proxy as the client', async (t) => {
-    const { open } = await behind(t)
-    const client = await open({
-      roots: { listChanged: true },
-      sampling: { tools: {} },
-      tasks: {},
-      extensions: { 'io.modelcontextprotocol/tasks': {}, 'com.example/x': { n: 1 } },
-    })
-    const meta = parsed(textAt(result(await client.call('s__meta', {}, { mine: 1 })), 'content', 0, 'text'))
-    assert.deepEqual(at(meta, key('clientCapabilities')), {
-      roots: {},
-      sampling: { tools: {} },
-      extensions: { 'com.example/x': { n: 1 } },
-    })
-    assert.equal(at(meta, 'mine'), 1)
-    assert.equal(textAt(meta, key('clientInfo'), 'name'), 'mcps-proxy')
-    assert.equal(at(meta, key('logLevel')), undefined)
-  })
-
   test('its log level, once it has set one; a message goes to the one call that wants some', async (t) => {
     const { open } = await behind(t)
     const [loud, quiet] = [await open(), await open()]
@@ -132,71 +87,7 @@ describe('what a request says of its client is', () => {
   })
 })
 
-describe('a client of a session sees', () => {
-  test('results without a type, hints and the name of the server', async (t) => {
-    const { open } = await behind(t)
-    const client = await open()
-    const read = result(await client.request('resources/read', { uri: 'it://a' }))
-    assert.deepEqual(read, { contents: [{ uri: 'it://a', text: 'a' }] })
-    const got = result(await client.request('prompts/get', { name: 's__p' }))
-    assert.deepEqual(Object.keys(Object(got)), ['messages'])
-  })
-
-  test('structured results that are no objects as a member of one, and their schema so', async (t) => {
-    const { open } = await behind(t)
-    const client = await open()
-    const tools = listAt((await client.request('tools/list')).value, 'result', 'tools')
-    const list = tools.find((tool) => at(tool, 'name') === 's__list')
-    assert.deepEqual(at(list, 'outputSchema'), {
-      type: 'object',
-      properties: {
-        result: {
-          type: 'array',
-          items: { $ref: '#/properties/result/$defs/n' },
-          $defs: { n: { type: 'integer' } },
-        },
-      },
-      required: ['result'],
-    })
-    const said = result(await client.call('s__list'))
-    assert.deepEqual(at(said, 'structuredContent'), { result: [1, 2, 3] })
-  })
-
-  test('a resource that is not there by its own number, and no number that its revision does not have', async (t) => {
-    const { open } = await behind(t)
-    const client = await open()
-    const read = await client.request('resources/read', { uri: 'it://x' })
-    assert.deepEqual(at(read.value, 'error'), {
-      code: -32002,
-      message: 'no such resource',
-      data: { uri: 'it://x' },
-    })
-    const refused = await client.call('s__refuse', { code: -32021, data: { requiredCapabilities: {} } })
-    assert.equal(at(refused.value, 'result', 'isError'), true)
-    const own = await client.call('s__refuse', { code: -32602 })
-    assert.equal(at(own.value, 'error', 'code'), -32602)
-  })
-
-  test('a question of its server as one of a session', async (t) => {
-    const { open } = await behind(t)
-    const client = await open({ elicitation: {} })
-    client.onRequest = () => '{"action":"accept","content":{"n":"x"}}'
-    const { text } = await client.call('s__ask')
-    assert.match(text, /state \{\\"n\\":\{\\"action\\":\\"accept\\",\\"content\\":\{\\"n\\":\\"x\\"\}\}\}/)
-  })
-})
-
 describe('changes', () => {
-  test('of its lists come to clients, which find the new list', async (t) => {
-    const { open } = await behind(t)
-    const client = await open()
-    await client.request('tools/list')
-    await client.call('s__change')
-    await until(() => heard(client, 'notifications/tools/list_changed').length > 0)
-    const tools = listAt((await client.request('tools/list')).value, 'result', 'tools')
-    assert(tools.some((tool) => at(tool, 'name') === 's__extra'))
-  })
-
   test('of resources come to those who follow them, as one of a session says it', async (t) => {
     const { open, lines } = await behind(t)
     const [one, two] = [await open(), await open()]
@@ -234,13 +125,7 @@ describe('changes', () => {
   })
 })
 
-describe('a server that speaks both, or does not answer the probe', () => {
-  test('is spoken to without a handshake', async (t) => {
-    const { open, methods } = await behind(t, { MODE: 'dual' })
-    await (await open()).call('s__meta')
-    assert(!methods().includes('initialize'))
-  })
-
+describe('a server that does not answer the probe', () => {
   test('that ends before initialize and holds a lock is up', async (t) => {
     const lock = join(scratch(t), 'lock')
     const { open, log } = await behind(t, { MODE: 'locks', LOCK: lock })
