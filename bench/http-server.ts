@@ -23,7 +23,8 @@ import {
   LINE_HEAD,
   RESULT_AFTER_ID,
   RESULT_CLOSE,
-  stringBody,
+  blob,
+  startsWith,
 } from './wire.js'
 
 const COMMA = 44
@@ -40,20 +41,6 @@ const ID_LAST_CALL = Buffer.from(LAST_CALL)
 const { values: flags } = parseArgs({
   options: { port: { type: 'string' } },
 })
-const blobs = new Map<number, Buffer>()
-
-function startsWith(bytes: Uint8Array, at: number, want: Uint8Array): boolean {
-  for (let i = 0; i < want.length; i += 1) if (bytes[at + i] !== want[i]) return false
-  return true
-}
-
-function blob(size: number): Buffer {
-  const known = blobs.get(size)
-  if (known !== undefined) return known
-  const made = stringBody(size)
-  blobs.set(size, made)
-  return made
-}
 
 function head(status: string, bodyBytes: number, more = ''): string {
   return `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n${more}Content-Length: ${bodyBytes}\r\n\r\n`

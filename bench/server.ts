@@ -6,8 +6,7 @@
 // prepared bytes, with the id where the call has it; only the handshake and the lists go through JSON.parse. What
 // one read brings is answered with one write. With 64 in flight a call costs about
 // 1 µs of processor time here, most of it its share of the system calls (0.6 µs with
-// 1,000 in flight), and a blob one small write and a reference to a shared buffer. With `--parse` an
-// echo is parsed and serialised instead, as an ordinary server does it.
+// 1,000 in flight), and a blob one small write and a reference to a shared buffer.
 
 import { parseArgs } from 'node:util'
 
@@ -23,7 +22,8 @@ import {
   LINE_HEAD,
   RESULT_AFTER_ID,
   RESULT_CLOSE,
-  stringBody,
+  blob,
+  startsWith,
 } from './wire.js'
 
 const LF = 10
@@ -54,7 +54,6 @@ const { values: flags } = parseArgs({
 })
 const toolCount = Number(flags.tools)
 
-const blobs = new Map<number, Buffer>()
 const scratch = Buffer.allocUnsafe(SCRATCH_BYTES)
 
 /** Gathers the answers to one read and writes them together. */
@@ -113,19 +112,6 @@ class Answers {
 }
 
 const answers = new Answers()
-
-function startsWith(line: Uint8Array, at: number, want: Uint8Array): boolean {
-  for (let i = 0; i < want.length; i += 1) if (line[at + i] !== want[i]) return false
-  return true
-}
-
-function blob(size: number): Buffer {
-  const known = blobs.get(size)
-  if (known !== undefined) return known
-  const made = stringBody(size)
-  blobs.set(size, made)
-  return made
-}
 
 function readSize(line: Uint8Array, from: number): number {
   let size = 0

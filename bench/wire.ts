@@ -73,6 +73,20 @@ export function stringBody(size: number): Buffer {
   return body
 }
 
+const blobs = new Map<number, Buffer>()
+
+/** The same bytes, made once for each size. */
+export function blob(size: number): Buffer {
+  const made = blobs.get(size) ?? stringBody(size)
+  blobs.set(size, made)
+  return made
+}
+
+export function startsWith(bytes: Uint8Array, at: number, want: Uint8Array): boolean {
+  for (let i = 0; i < want.length; i += 1) if (bytes[at + i] !== want[i]) return false
+  return true
+}
+
 /** What every tool of the bench answers: one text block. The order of the members changes no length. */
 export function resultBytes(textBytes: number): number {
   return (

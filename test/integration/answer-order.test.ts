@@ -60,16 +60,6 @@ describe('while initialize waits for servers', () => {
     assert.deepEqual(order(client), ['init', 1, 2])
   })
 
-  test('a request that is cancelled meanwhile is neither begun nor answered', async (t) => {
-    const client = await waiting(t)
-    const last = client.answer('last')
-    const cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"gone"}}'
-    const lines = [initialize(), request('gone', 'invalid/method'), cancel, request('last', 'ping/none')]
-    for (const line of lines) client.send(line)
-    await last
-    assert.deepEqual(order(client), ['init', 'last'])
-  })
-
   test('a server asks the client nothing before it is answered', async (t) => {
     const servers = {
       asks: nodeProgram('asks.mjs', { ASKS_AT_ONCE: '1' }, {}),

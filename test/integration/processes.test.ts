@@ -123,18 +123,6 @@ describe('children that say too much', () => {
     const after = hasProc ? rss(proxy) : 0
     assert(after - before < 64 * MiB, `grew by ${Math.round((after - before) / MiB)} MB`)
   })
-
-  test('a log line that happens to have the id of a call is not its answer', async (t) => {
-    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
-    await client.open()
-    const lines = [
-      '{"level":30,"id":$ID,"msg":"a log line"}',
-      '{"id":$ID,"result":{},"method":"not an answer"}',
-      '{"jsonrpc":"2.0","id":$ID,"method":"sampling/createMessage","params":[]}',
-      '{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"7"}]}}',
-    ]
-    assert.equal(said(await client.call('s__raw', { lines })), 7)
-  })
 })
 
 function rss({ child }: Spawned): number {

@@ -96,7 +96,6 @@ interface Views {
   readonly gateway: Gateway
   readonly review: Viewer
   readonly ops: Viewer
-  readonly bare: Viewer
 }
 
 async function overHttp(t: Scope, { origin }: Gateway, profile: string, token: string): Promise<Viewer> {
@@ -130,7 +129,6 @@ async function views(t: Scope): Promise<Views> {
     gateway,
     review: await overHttp(t, gateway, 'review', 'ann-token'),
     ops: await overHttp(t, gateway, 'ops', 'bob-token'),
-    bare: await onStdio(t, '--profile', 'bare'),
   }
 }
 
@@ -141,9 +139,10 @@ const resource = (uri: string): object => ({ type: 'ref/resource', uri })
 
 describe('three clients with three profiles', () => {
   const endings: (() => void | Promise<void>)[] = []
-  let shared: Views
+  let shared: Views & { readonly bare: Viewer }
   before(async () => {
-    shared = await views({ after: (run) => void endings.unshift(run) })
+    const scope: Scope = { after: (run) => void endings.unshift(run) }
+    shared = { ...(await views(scope)), bare: await onStdio(scope, '--profile', 'bare') }
   })
   after(async () => {
     for (const end of endings) await end()
@@ -273,9 +272,20 @@ describe('three clients with three profiles', () => {
   })
 })
 
+/** One gateway for the tests that change nothing of it. */
+const common: { gateway?: Gateway } = {}
+const commonEnds: (() => void | Promise<void>)[] = []
+before(async () => {
+  common.gateway = await gatewayOf({ after: (run) => void commonEnds.push(run) }, configured(), patient)
+})
+after(async () => {
+  for (const end of commonEnds) await end()
+})
+const commonGateway = (): Gateway => common.gateway ?? assert.fail('it is not open')
+
 describe('a client without a session', () => {
-  test('has the view of its path with each request', async (t) => {
-    const gateway = await gatewayOf(t, configured())
+  test('has the view of its path with each request', async () => {
+    const gateway = commonGateway()
     const ask = async (
       path: string,
       method: string,
@@ -327,8 +337,8 @@ describe('paths', () => {
     ['ann-token', '/health', 200],
     ['wrong', '/p/review/mcp', 401],
   ]
-  test('are those of the token', async (t) => {
-    const gateway = await gatewayOf(t, configured())
+  test('are those of the token', async () => {
+    const gateway = commonGateway()
     for (const [token, path, status] of cases) {
       const headers = bearer(token)
       const isPage = !path.includes('mcp')
@@ -345,7 +355,7 @@ describe('paths', () => {
   })
 
   test('of a token with one profile end at `/mcp` too, with what the profile shows', async (t) => {
-    const gateway = await gatewayOf(t, configured())
+    const gateway = commonGateway()
     for (const [path, make] of [
       ['/mcp', StreamableHTTPClientTransport],
       ['/sse', SSEClientTransport],
@@ -360,7 +370,7 @@ describe('paths', () => {
   })
 
   test('of one server have its own names', async (t) => {
-    const gateway = await gatewayOf(t, configured(), patient)
+    const gateway = commonGateway()
     const viewer = new Viewer()
     const requestInit = { headers: bearer('all') }
     await viewer.client.connect(

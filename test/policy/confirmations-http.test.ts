@@ -8,7 +8,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { type Gateway } from '../../src/gateway/gateway.js'
 import { at } from '../integration/support/json.js'
-import { everything } from '../integration/support/programs.js'
+import { itServer } from '../integration/support/programs.js'
 import { clientLibrary, missing } from '../integration/support/sdk-v2.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { gatewayOf } from '../integration/support/gateway.js'
@@ -18,19 +18,19 @@ const transports = {
   'HTTP+SSE': (url: string) => new SSEClientTransport(new URL(`${url}/sse`)),
 }
 
-/** A gateway whose tool needs consent. */
+/** A gateway whose tool needs consent, and says the `n` that it is given. */
 const gateway = (scope: Scope): Promise<Gateway> =>
-  gatewayOf(scope, { mcpServers: { e: { ...everything, confirm: ['get-sum'] } } })
+  gatewayOf(scope, { mcpServers: { e: itServer({}, { confirm: ['nonce'] }) } })
 
 describe('two clients', () => {
   for (const [kind, transport] of Object.entries(transports))
     test(`are each asked about their calls: ${kind}`, async (t) => {
       const { origin: url } = await gateway(t)
       const called = [
-        { a: 1, action: 'accept' },
-        { a: 2, action: 'decline' },
+        { n: 1, action: 'accept' },
+        { n: 2, action: 'decline' },
       ] as const
-      const ends = called.map(async ({ a, action }) => {
+      const ends = called.map(async ({ n, action }) => {
         const client = new Client({ name: action, version: '1' }, { capabilities: { elicitation: {} } })
         const asked: string[] = []
         client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
@@ -40,17 +40,17 @@ describe('two clients', () => {
         await client.connect(transport(url))
         t.after(() => client.close())
         const end = await client
-          .callTool({ name: 'e__get-sum', arguments: { a, b: 0 } })
+          .callTool({ name: 'e__nonce', arguments: { n } })
           .then(({ content }) => JSON.stringify(content), String)
         assert.match(
           asked.join(),
-          new RegExp(`^Allow .*'get-sum' of the server 'e'\\?\\n\\nArguments: \\{"a":${a},"b":0\\}$`),
+          new RegExp(`^Allow .*'nonce' of the server 'e'\\?\\n\\nArguments: \\{"n":${n}\\}$`),
         )
         return end
       })
       const [accepted, declined] = await Promise.all(ends)
-      assert.match(accepted ?? '', /is 1\./)
-      assert.match(declined ?? '', /'get-sum' was not called: its user has declined/)
+      assert.match(accepted ?? '', /\\"n\\":1/)
+      assert.match(declined ?? '', /'nonce' was not called: its user has declined/)
     })
 
   test('of version 2 of the library come again with the answer', { skip: missing }, async (t) => {
@@ -60,25 +60,25 @@ describe('two clients', () => {
       if (method === 'tools/call') outcomes.push(`${revision} ${isAsked ? 'asked' : 'ended'}`)
     })
     const { Client: Client2, StreamableHTTPClientTransport: Transport2 } = await clientLibrary()
-    const ends = ['accept', 'decline'].map(async (action, a) => {
+    const ends = ['accept', 'decline'].map(async (action, n) => {
       const options = {
         capabilities: { elicitation: { form: {} } },
         versionNegotiation: { mode: 'auto' },
       }
       const client = new Client2({ name: action, version: '2' }, options)
       client.setRequestHandler('elicitation/create', (request) => {
-        assert.match(String(at(request, 'params', 'message')), new RegExp(`\\{"a":${a},"b":1\\}$`))
+        assert.match(String(at(request, 'params', 'message')), new RegExp(`\\{"n":${n}\\}$`))
         return { action, ...(action === 'accept' && { content: {} }) }
       })
       await client.connect(new Transport2(new URL(`${opened.origin}/mcp`)))
       t.after(() => client.close())
       return client
-        .callTool({ name: 'e__get-sum', arguments: { a, b: 1 } })
+        .callTool({ name: 'e__nonce', arguments: { n } })
         .then((result) => JSON.stringify(result), String)
     })
     const [accepted, declined] = await Promise.all(ends)
-    assert.match(accepted ?? '', /is 1\./)
-    assert.match(declined ?? '', /'get-sum' was not called: its user has declined/)
+    assert.match(accepted ?? '', /\\"n\\":0/)
+    assert.match(declined ?? '', /'nonce' was not called: its user has declined/)
     assert.deepEqual(
       outcomes.toSorted(),
       ['asked', 'asked', 'ended', 'ended'].map((end) => `2026-07-28 ${end}`),

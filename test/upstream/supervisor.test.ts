@@ -176,28 +176,3 @@ test('a time-out on a process that is being replaced leaves its successor alone'
   successor?.say(`{"jsonrpc":"2.0","id":${successor.lastId},"result":{"content":[]}}`)
   assert.deepEqual(at((await third).value, 'result'), { content: [] })
 })
-
-test('a fault in a timer of one server ends its connection, and the next call finds another one', async (t) => {
-  const { runtime, client, starts, state } = await run(t, (method, params, child) =>
-    method === 'tools/call' && child.pid === 1000 ? undefined : polite(method, params, child),
-  )
-  const now = runtime.now.bind(runtime)
-  const setTimer = runtime.setTimer.bind(runtime)
-  let isArmed = false
-  let faults = 0
-  runtime.now = () => {
-    if (isArmed && faults++ === 0) throw new Error('a fault')
-    return now()
-  }
-  runtime.setTimer = (delayMs, fire) =>
-    setTimer(delayMs, () => {
-      isArmed = delayMs > 1000
-      fire()
-      isArmed = false
-    })
-  const call = client.call('s__t')
-  await runtime.pass(2 * MINUTE)
-  assert.match((await call).text, /internal error/)
-  assert.match((await client.call('s__t')).text, /"result"/)
-  assert.deepEqual([starts().length, state()], [2, 'connected'])
-})
