@@ -1,7 +1,7 @@
 // Gateways with one store and one key, and clients whose requests go now to one of them and now to another.
 
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Gateway } from '../../src/gateway/gateway.js'
 import { openGateway } from '../../src/gateway/gateway.js'
@@ -121,8 +121,17 @@ describe('a session that a server keeps in the memory of a process', () => {
 })
 
 describe('a client whose requests go to two instances', () => {
-  test('answers a question of the one, and tells of its progress, by requests to the other', async (t) => {
-    const [one, two] = await instances(t)
+  const endings: (() => void | Promise<void>)[] = []
+  let pair: readonly [Instance, Instance]
+  before(async () => {
+    pair = await instances({ after: (run) => void endings.push(run) })
+  })
+  after(async () => {
+    for (const end of endings) await end()
+  })
+
+  test('answers a question of the one, and tells of its progress, by requests to the other', async () => {
+    const [one, two] = pair
     const headers = await opened(one, { capabilities: { sampling: {} } })
     const _meta = { progressToken: 'p' }
     const asking = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1, _meta } }
@@ -145,8 +154,8 @@ describe('a client whose requests go to two instances', () => {
     await until(() => text.includes('"yes\\"') || text.includes('\\"yes'))
   })
 
-  test('is asked by the one although it told the other that it is ready', async (t) => {
-    const [one, two] = await instances(t)
+  test('is asked by the one although it told the other that it is ready', async () => {
+    const [one, two] = pair
     const headers = await opened(one, { capabilities: { roots: {} }, initialized: two })
     const response = await open(one.port, {
       headers,
@@ -157,9 +166,9 @@ describe('a client whose requests go to two instances', () => {
     await until(() => text.includes('"roots/list"'))
   })
 
-  test('cancels a call of the one by a request to the other', async (t) => {
-    const [one, two] = await instances(t)
-    const headers = await opened(one)
+  test('cancels a call of the one by a request to the other', async () => {
+    const [one, two] = pair
+    const headers = await opened(one, { capabilities: { sampling: {} } })
     const id = newId()
     const held = send(one.port, {
       headers,
@@ -172,8 +181,8 @@ describe('a client whose requests go to two instances', () => {
     assert.equal((await said(one, headers, 'notifications/cancelled')).length, 1)
   })
 
-  test('has its log level and its subscriptions on both', async (t) => {
-    const [one, two] = await instances(t)
+  test('has its log level and its subscriptions on both', async () => {
+    const [one, two] = pair
     const headers = await opened(one, { capabilities: { sampling: {} } })
     await call(one, headers, 'nonce')
     await call(two, headers, 'nonce')
@@ -195,8 +204,8 @@ describe('a client whose requests go to two instances', () => {
     assert.equal((await ask(one, headers, 'ping')).status, 200)
   })
 
-  test('gets what was said on a stream that was cut by a request to the other', async (t) => {
-    const [one, two] = await instances(t)
+  test('gets what was said on a stream that was cut by a request to the other', async () => {
+    const [one, two] = pair
     const headers = await opened(one)
     const call = message('tools/call', newId(), { name: 's__hold', arguments: { key: 'a' } })
     const uri = 'it://server/a'
@@ -219,8 +228,8 @@ describe('a client whose requests go to two instances', () => {
     standalone?.cut()
   })
 
-  test('ends its session on both', async (t) => {
-    const [one, two] = await instances(t)
+  test('ends its session on both', async () => {
+    const [one, two] = pair
     const headers = await opened(one)
     assert.equal((await ask(two, headers, 'ping')).status, 200)
     assert.equal((await send(two.port, { method: 'DELETE', headers })).status, 200)
@@ -228,8 +237,8 @@ describe('a client whose requests go to two instances', () => {
     assert.equal((await ask(two, headers, 'ping')).status, 404)
   })
 
-  test('comes back without a session to the other one, and its call goes on', async (t) => {
-    const [one, two] = await instances(t)
+  test('comes back without a session to the other one, and its call goes on', async () => {
+    const [one, two] = pair
     const _meta = claim({ sampling: {} })
     const params = {
       name: 's__ask',

@@ -1,4 +1,5 @@
-// Remote servers of revision 2026-07-28: how they are found, and what each request says in its header fields.
+// Remote servers of revision 2026-07-28: what each request says in its header fields, and what is listened for. How they
+// are found is in `spec-fixtures/n-detection-http.jsonl`.
 
 import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
@@ -85,61 +86,19 @@ const proxyTo = async (t: Scope, script: Scripted, more: object = {}) => {
 const rpcs = ({ seen }: Scripted): unknown[] => seen.flatMap(({ rpc }) => rpc ?? [])
 const posted = ({ seen }: Scripted, method: string): Seen[] => seen.filter(({ rpc }) => rpc === method)
 
-describe('a remote server is found to have sessions that answers the first question with', () => {
-  const refusals: [string, (seen: Seen, response: ServerResponse) => void][] = [
-    ...[400, 404, 405, 406, 415, 422].map(
-      (status): [string, (seen: Seen, response: ServerResponse) => void] => [
-        `HTTP ${status}`,
-        (_seen, response) => void response.writeHead(status).end(),
-      ],
-    ),
-    [
-      'HTTP 404 and -32601',
-      (seen, response) => json(response, errorOf(seen.id, '{"code":-32601,"message":"no"}'), 404),
-    ],
-    [
-      'HTTP 200 and -32601',
-      (seen, response) => json(response, errorOf(seen.id, '{"code":-32601,"message":"no"}')),
-    ],
-    [
-      'HTTP 400 and an error without an id',
-      (_seen, response) =>
-        json(response, errorOf(null, '{"code":-32000,"message":"No valid session ID"}'), 400),
-    ],
-    [
-      'only older revisions',
-      (seen, response) => json(response, answerOf(seen.id, description('{}', ['2025-11-25']))),
-    ],
-  ]
-  for (const [title, probed] of refusals)
-    test(title, async (t) => {
-      const script = await scripted(t, handshaking(probed), { isAsked: true })
-      const { client, revision } = await proxyTo(t, script)
-      assert.equal(at((await client.call('s__work')).value, 'error'), undefined)
-      assert.equal(revision(), '2025-06-18')
-      assert.equal(posted(script, 'server/discover').length, 1)
-      for (const { headers } of script.seen.filter(({ rpc }) => rpc !== 'server/discover')) {
-        assert.equal(headers['mcp-method'], undefined)
-        assert.notEqual(headers['mcp-protocol-version'], N)
-      }
-    })
-})
-
-describe('nothing is found out about a remote server that answers the first question with', () => {
-  for (const status of [401, 403, 408, 429, 500, 503])
-    test(`HTTP ${status}: it is not taken for one with sessions`, async (t) => {
-      let isMended = false
-      const refuse: Handler = (seen, response, request) => {
-        if (isMended)
-          return stateless((call, answer) => json(answer, answerOf(call.id, DONE)))(seen, response, request)
-        return json(response, errorOf(seen.id, '{"code":-32603,"message":"later"}'), status)
-      }
-      const script = await scripted(t, refuse, { isAsked: true })
-      const { client } = await proxyTo(t, script)
-      assert.notEqual(at((await client.request('tools/list')).value, 'error'), undefined)
-      assert(!rpcs(script).includes('initialize'))
-      isMended = true
-    })
+test('a remote server that has sessions gets nothing in its fields that only others have', async (t) => {
+  const script = await scripted(
+    t,
+    handshaking((_seen, response) => void response.writeHead(404).end()),
+    { isAsked: true },
+  )
+  const { client, revision } = await proxyTo(t, script)
+  assert.equal(at((await client.call('s__work')).value, 'error'), undefined)
+  assert.equal(revision(), '2025-06-18')
+  for (const { headers } of script.seen.filter(({ rpc }) => rpc !== 'server/discover')) {
+    assert.equal(headers['mcp-method'], undefined)
+    assert.notEqual(headers['mcp-protocol-version'], N)
+  }
 })
 
 const base64 = (text: string): string => `=?base64?${Buffer.from(text).toString('base64')}?=`
