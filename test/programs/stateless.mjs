@@ -1,115 +1,87 @@
 // A server of revision 2026-07-28 on stdin and stdout, which takes nothing that its revision does not have.
 //
-// FILE gets every line that it was sent. MODE is `only` (no handshake), `exits` (ends on everything before `initialize`) or
-// `locks` (the same, and LOCK must be free when it starts).
+// FILE gets every message that it was sent. With MODE it has a handshake and one tool, and ends on the question what it
+// speaks: `exits`, or `locks`, where LOCK must be free when it starts.
 
 import { appendFileSync, closeSync, openSync, unlinkSync } from 'node:fs'
-import { createInterface } from 'node:readline'
+import { serve as serveSessions } from './serve.mjs'
+import { describe, hints, key, serve, text, tool } from './typed-serve.mjs'
 
-const { FILE, LOCK, MODE = 'only' } = process.env
-const V = '2026-07-28'
-const key = (name) => `io.modelcontextprotocol/${name}`
-const hints = { ttlMs: 0, cacheScope: 'private' }
-const info = { [key('serverInfo')]: { name: 'stateless', version: '1' } }
+const { FILE, LOCK, MODE } = process.env
+const heard = (message) => FILE && appendFileSync(FILE, `${JSON.stringify(message)}\n`)
 const listens = new Map()
-let isOpen = false
-
-if (MODE === 'locks') {
-  closeSync(openSync(LOCK, 'wx'))
-  // Its last words take a while.
-  process.on('exit', () => unlinkSync(LOCK))
-}
-
-const write = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
-const text = (value) => ({ content: [{ type: 'text', text: value }] })
-const tool = (name) => ({ name, inputSchema: { type: 'object' } })
 
 /** Everybody who listens for it hears it. */
-function tell(kind, method, params) {
-  for (const [id, filter] of listens) {
+function tellAll(kind, method, params) {
+  for (const [id, { filter, tell }] of listens) {
     const isWanted = filter[kind] === true || filter.resourceSubscriptions?.includes(params.uri)
-    if (isWanted) write({ method, params: { ...params, _meta: { [key('subscriptionId')]: id } } })
+    if (isWanted) tell(method, { ...params, _meta: { [key('subscriptionId')]: id } })
   }
 }
 
 const calls = {
   meta: ({ _meta }) => text(JSON.stringify(_meta)),
-  log({ _meta, arguments: { level = 'info' } = {} }) {
+  log({ _meta, arguments: { level = 'info' } = {} }, { tell }) {
     const least = _meta[key('logLevel')]
-    if (least !== undefined) write({ method: 'notifications/message', params: { level, data: 'said' } })
+    if (least !== undefined) tell('notifications/message', { level, data: 'said' })
     return text(String(least))
   },
   change() {
-    tell('toolsListChanged', 'notifications/tools/list_changed', {})
-    for (const uri of ['it://a', 'it://b']) tell('', 'notifications/resources/updated', { uri })
+    tellAll('toolsListChanged', 'notifications/tools/list_changed', {})
+    for (const uri of ['it://a', 'it://b']) tellAll('', 'notifications/resources/updated', { uri })
     return text('changed')
   },
 }
 
-const handlers = {
-  'server/discover': () => ({
-    supportedVersions: [V],
-    capabilities: {
-      tools: { listChanged: true },
-      resources: { subscribe: true, listChanged: true },
-      prompts: {},
-      logging: {},
+const capabilities = {
+  tools: { listChanged: true },
+  resources: { subscribe: true, listChanged: true },
+  prompts: {},
+  logging: {},
+}
+
+function serveStateless() {
+  serve(
+    {
+      'server/discover': () => describe(capabilities),
+      'tools/list': () => ({ tools: Object.keys(calls).map((name) => tool(name)), ...hints }),
+      'prompts/list': () => ({ prompts: [], ...hints }),
+      'resources/list': () => ({ resources: [{ name: 'a', uri: 'it://a' }], ...hints }),
+      'resources/templates/list': () => ({ resourceTemplates: [], ...hints }),
+      'tools/call': (params, request) => calls[params.name](params, request),
+      'subscriptions/listen'({ notifications }, { id, tell, signal }) {
+        const { resourceSubscriptions: uris, ...lists } = notifications
+        const known = uris?.filter((uri) => uri !== 'it://no')
+        const filter = { ...lists, ...(known && { resourceSubscriptions: known }) }
+        listens.set(id, { filter, tell })
+        signal.addEventListener('abort', () => listens.delete(id))
+        const _meta = { [key('subscriptionId')]: id }
+        tell('notifications/subscriptions/acknowledged', { notifications: filter, _meta })
+      },
     },
-    instructions: 'says little',
-    ...hints,
-  }),
-  'tools/list': () => ({ tools: Object.keys(calls).map(tool), ...hints }),
-  'prompts/list': () => ({ prompts: [{ name: 'p' }], ...hints }),
-  'resources/list': () => ({ resources: [{ name: 'a', uri: 'it://a' }], ...hints }),
-  'resources/templates/list': () => ({ resourceTemplates: [], ...hints }),
-  'tools/call': (params) => calls[params.name](params),
-  'subscriptions/listen'({ notifications }, id) {
-    const { resourceSubscriptions: uris, ...lists } = notifications
-    const honoured = {
-      ...lists,
-      ...(uris && { resourceSubscriptions: uris.filter((uri) => uri !== 'it://no') }),
-    }
-    listens.set(id, honoured)
-    const params = { notifications: honoured, _meta: { [key('subscriptionId')]: id } }
-    write({ method: 'notifications/subscriptions/acknowledged', params })
-    return undefined
-  },
+    heard,
+  )
 }
 
-function request({ id, method, params }) {
-  try {
-    if (params?._meta?.[key('protocolVersion')] !== V) throw { code: -32602, message: 'it names no revision' }
-    if (handlers[method] === undefined) throw { code: -32601, message: `no such method: ${method}` }
-    const result = handlers[method](params, id)
-    if (result === undefined) return
-    write({ id, result: { resultType: 'complete', ...result, _meta: info } })
-  } catch ({ code, message, data }) {
-    write({ id, error: { code, message, ...(data && { data }) } })
+function serveOld() {
+  if (MODE === 'locks') {
+    closeSync(openSync(LOCK, 'wx'))
+    process.on('exit', () => unlinkSync(LOCK))
   }
+  serveSessions({
+    name: 'old',
+    capabilities: { tools: {} },
+    requests: {
+      'server/discover'(_params, { line }) {
+        heard(JSON.parse(line))
+        // Its last words take a while, so that the lock is not free immediately.
+        setTimeout(() => process.exit(1), 100)
+      },
+      'tools/list': () => ({ tools: [tool('old')] }),
+      'tools/call': () => text('old'),
+    },
+  })
 }
 
-/** What a server with a handshake does, which has nothing but one tool. */
-function bare({ id, method, params }) {
-  if (id === undefined) return
-  if (method === 'initialize') {
-    const serverInfo = { name: 'stateless', version: '1' }
-    write({
-      id,
-      result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo },
-    })
-  } else if (method === 'tools/list') write({ id, result: { tools: [tool('old')] } })
-  else if (method === 'tools/call') write({ id, result: text('old') })
-  else write({ id, error: { code: -32601, message: 'no such method' } })
-}
-
-createInterface({ input: process.stdin }).on('line', (line) => {
-  if (FILE !== undefined) appendFileSync(FILE, `${line}\n`)
-  const message = JSON.parse(line)
-  isOpen ||= message.method === 'initialize'
-  if (MODE === 'exits' || MODE === 'locks') {
-    // A lock is not free immediately.
-    return isOpen ? bare(message) : setTimeout(() => process.exit(1), 100)
-  }
-  if (message.method === 'notifications/cancelled') listens.delete(message.params.requestId)
-  else if (message.id !== undefined) request(message)
-})
+if (MODE === undefined) serveStateless()
+else serveOld()
