@@ -2,7 +2,6 @@
 // tool asks is answered by the same request again, with the answers so far in the state.
 
 import { createHmac, randomBytes } from 'node:crypto'
-import { createInterface } from 'node:readline'
 import {
   promptList,
   promptNamed,
@@ -12,15 +11,12 @@ import {
   toolList,
   toolNamed,
 } from './reference-contents.mjs'
+import { describe, key as metaKey, refused, serve } from './typed-serve.mjs'
 
-const version = '2026-07-28'
-const prefix = 'io.modelcontextprotocol'
 const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 const hints = { ttlMs: 60_000, cacheScope: 'public' }
 const key = randomBytes(32)
 
-const refused = (code, message, data) => ({ code, message, data })
-const say = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 const sign = (text) => createHmac('sha256', key).update(text).digest('base64url')
 
 function seal(answers) {
@@ -45,12 +41,14 @@ const needs = {
 class Round {
   #answers
   #meta
+  #tell
   #count = 0
   /** What is asked now, by key. */
   asked = {}
 
-  constructor({ inputResponses = {}, requestState, _meta }) {
+  constructor({ inputResponses = {}, requestState, _meta }, tell) {
     this.#meta = _meta
+    this.#tell = tell
     this.#answers = { ...(requestState === undefined ? {} : open(requestState)), ...inputResponses }
   }
 
@@ -63,32 +61,31 @@ class Round {
     const result = this.#answers[key]
     if (result !== undefined && typeof result === 'object') return Promise.resolve({ result })
     const capability = needs[method]
-    if (this.#meta[`${prefix}/clientCapabilities`][capability] === undefined)
+    if (this.#meta[metaKey('clientCapabilities')][capability] === undefined)
       throw refused(-32021, `It needs ${capability}`, { requiredCapabilities: { [capability]: {} } })
     this.asked[key] = { method, params }
     return new Promise(() => {})
   }
 
-  declares = (capability) => this.#meta[`${prefix}/clientCapabilities`][capability] !== undefined
+  declares = (capability) => this.#meta[metaKey('clientCapabilities')][capability] !== undefined
 
   tell = (method, params = {}) => tellListeners(method, params)
 
   log = (level, data) => {
-    const wanted = this.#meta[`${prefix}/logLevel`]
+    const wanted = this.#meta[metaKey('logLevel')]
     if (wanted !== undefined && levels.indexOf(level) >= levels.indexOf(wanted))
-      say({ method: 'notifications/message', params: { level, logger: 'reference', data } })
+      this.#tell('notifications/message', { level, logger: 'reference', data })
   }
 
   progress = (progress, total) => {
     const { progressToken } = this.#meta
-    if (progressToken !== undefined)
-      say({ method: 'notifications/progress', params: { progressToken, progress, total } })
+    if (progressToken !== undefined) this.#tell('notifications/progress', { progressToken, progress, total })
   }
 }
 
 /** Runs what may ask; gives its result, or the questions once it waits for nothing but answers. */
-async function run(params, handler) {
-  const round = new Round(params)
+async function run(params, { tell }, handler) {
+  const round = new Round(params, tell)
   const result = Promise.resolve(handler(round))
   for (;;) {
     const done = await Promise.race([
@@ -109,38 +106,37 @@ const kinds = {
 }
 
 function tellListeners(method, params) {
-  for (const [id, filter] of listens)
+  for (const [id, { filter, tell }] of listens)
     if (filter[kinds[method]] === true)
-      say({ method, params: { ...params, _meta: { [`${prefix}/subscriptionId`]: id } } })
+      tell(method, { ...params, _meta: { [metaKey('subscriptionId')]: id } })
 }
 
 const requests = {
   'server/discover': () => ({
-    supportedVersions: [version],
-    capabilities: {
+    ...describe({
       tools: { listChanged: true },
       prompts: { listChanged: true },
       resources: { subscribe: true },
       logging: {},
       completions: {},
-    },
+    }),
     instructions: 'Call the tools by their names.',
     ...hints,
-    _meta: { [`${prefix}/serverInfo`]: { name: 'reference', version: '1.0.0' } },
+    _meta: { [metaKey('serverInfo')]: { name: 'reference', version: '1.0.0' } },
   }),
   'tools/list': () => ({ tools: toolList, ...hints }),
   'prompts/list': () => ({ prompts: promptList, ...hints }),
   'resources/list': () => ({ resources: resourceList, ...hints }),
   'resources/templates/list': () => ({ resourceTemplates: templateList, ...hints }),
-  'tools/call': (params) => {
+  'tools/call': (params, request) => {
     const tool = toolNamed(params.name)
     if (tool === undefined) throw refused(-32602, `Unknown tool: ${params.name}`)
-    return run(params, (round) => tool(params.arguments ?? {}, round))
+    return run(params, request, (round) => tool(params.arguments ?? {}, round))
   },
-  'prompts/get': (params) => {
+  'prompts/get': (params, request) => {
     const prompt = promptNamed(params.name)
     if (prompt === undefined) throw refused(-32602, `Unknown prompt: ${params.name}`)
-    return run(params, (round) => prompt(params.arguments ?? {}, round))
+    return run(params, request, (round) => prompt(params.arguments ?? {}, round))
   },
   'resources/read': ({ uri }) => {
     const found = resourceAt(uri)
@@ -151,42 +147,12 @@ const requests = {
     const values = ['paris', 'park', 'party', 'testing'].filter((word) => word.startsWith(value))
     return { completion: { values, total: values.length, hasMore: false } }
   },
-  'subscriptions/listen': ({ notifications }, id) => {
-    listens.set(id, notifications)
-    say({
-      method: 'notifications/subscriptions/acknowledged',
-      params: { notifications, _meta: { [`${prefix}/subscriptionId`]: id } },
-    })
-    return undefined
+  'subscriptions/listen': ({ notifications }, { id, tell, signal }) => {
+    listens.set(id, { filter: notifications, tell })
+    signal.addEventListener('abort', () => listens.delete(id))
+    const _meta = { [metaKey('subscriptionId')]: id }
+    tell('notifications/subscriptions/acknowledged', { notifications, _meta })
   },
 }
 
-function checked(method, params) {
-  const meta = params._meta ?? {}
-  const wanted = meta[`${prefix}/protocolVersion`]
-  if (typeof wanted !== 'string') throw refused(-32602, `Missing _meta ${prefix}/protocolVersion`)
-  if (wanted !== version)
-    throw refused(-32022, 'Unsupported protocol version', { supported: [version], requested: wanted })
-  if (typeof meta[`${prefix}/clientCapabilities`] !== 'object')
-    throw refused(-32602, `Missing _meta ${prefix}/clientCapabilities`)
-  const handler = requests[method]
-  if (handler === undefined) throw refused(-32601, `Method not found: ${method}`)
-  return handler
-}
-
-async function answer({ id, method, params = {} }) {
-  try {
-    const result = await checked(method, params)(params, id)
-    if (result !== undefined) say({ id, result: { resultType: 'complete', ...result } })
-  } catch ({ code = -32603, message, data }) {
-    say({ id, error: { code, message, ...(data !== undefined && { data }) } })
-  }
-}
-
-createInterface({ input: process.stdin }).on('line', (line) => {
-  const message = JSON.parse(line)
-  // Nothing but requests and cancellations is for such a server.
-  if (message.id !== undefined && message.method !== undefined) void answer(message)
-  else if (message.method === 'notifications/cancelled') listens.delete(message.params.requestId)
-  else process.stderr.write(`not for a server of ${version}: ${line}\n`)
-})
+serve(requests)
