@@ -236,46 +236,6 @@ async function life(
   return heard
 }
 
-/** The tools that the first three starts of a client show, and the most milliseconds that each takes. */
-const lives: readonly (readonly [
-  title: string,
-  delays: Readonly<Record<string, number>>,
-  name: string,
-  servers: readonly number[],
-  ms: readonly number[],
-])[] = [
-  ['all are soon there', { a: 500, b: 1500, c: 3000 }, 'claude-ai', [3, 3, 3], [3100, 500, 500]],
-  [
-    'each comes soon after the one before',
-    { a: 2000, b: 4000, c: 6000, d: 7500 },
-    'codex-mcp-client',
-    [4, 4, 4],
-    [7600, 500, 500],
-  ],
-]
-
-for (const [title, delays, name, servers, ms] of lives)
-  test(`three starts where nothing is kept at first: ${title}`, async (t) => {
-    const files = new MemoryFiles()
-    const got: Life[] = []
-    for (let start = 0; start < 3; start++) got.push(await life(t, files, delays, never, name))
-    assert.deepEqual(
-      got.map(({ tools = 0 }) => tools / TOOLS),
-      servers,
-    )
-    for (const [at, each] of got.entries())
-      assert.ok(each.ms <= (ms[at] ?? 0), `start ${at} took ${each.ms} ms`)
-  })
-
-test('a server of which nothing is kept delays those that are kept for 1.5 s', async (t) => {
-  const files = await earlier(t, { a: 0, b: 0 })
-  const beside = await life(t, files, { a: 0, b: 0, late: 1000 })
-  assert.deepEqual([beside.tools, beside.ms <= 1100], [3 * TOOLS, true])
-  const files2 = await earlier(t, { a: 0, b: 0 })
-  const without = await life(t, files2, { a: 0, b: 0, late: 5000 })
-  assert.deepEqual([without.tools, without.ms <= 1600], [2 * TOOLS, true])
-})
-
 describe('a server that takes long, and clients that list once and leave', () => {
   for (const seconds of [12, 40])
     test(`${seconds} s: the first list is whole, and the next ones are there at once`, async (t) => {

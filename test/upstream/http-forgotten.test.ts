@@ -9,63 +9,56 @@ import { remote, toolServer } from './support/remote.js'
 const rpc = (id: unknown, code: number, message: string): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":${code},"message":"${message}"}}`
 
-interface Case {
-  readonly title: string
-  readonly status: number
-  readonly body: (id: unknown) => string
-  /** How often the call came to the server when it refuses it so for ever. */
-  readonly times: number
-  /** What the client is told. */
-  readonly told: RegExp
-}
+const forgotten = /has forgotten the session \(HTTP \d+\)/
 
-const cases: readonly Case[] = [
-  {
-    title: 'a tool that knows sessions of its own, with 400',
-    status: 400,
-    body: (id) => rpc(id, -32602, "Unknown session 'tab-3'"),
-    times: 1,
-    told: /"code":-32602,"message":"Unknown session 'tab-3'"/,
-  },
-  {
-    title: 'a tool that finds nothing, with 404',
-    status: 404,
-    body: (id) => rpc(id, -32002, 'No such file'),
-    times: 1,
-    told: /"code":-32002,"message":"No such file"/,
-  },
-  {
-    title: 'a transport that names the request, with 404',
-    status: 404,
-    body: (id) => rpc(id, -32001, 'Session not found'),
-    times: 2,
-    told: /has forgotten the session \(HTTP \d+\)/,
-  },
-  {
-    title: 'a transport that names the request, with 400',
-    status: 400,
-    body: (id) => rpc(id, -32000, 'Bad Request: No valid session ID provided'),
-    times: 2,
-    told: /has forgotten the session \(HTTP \d+\)/,
-  },
-  {
-    title: 'words that may be about any session, with 400',
-    status: 400,
-    body: () => '{"error":"invalid session cookie"}',
-    times: 2,
-    told: /has forgotten the session \(HTTP \d+\)/,
-  },
-  {
-    title: 'nothing but 404',
-    status: 404,
-    body: () => '',
-    times: 2,
-    told: /has forgotten the session \(HTTP \d+\)/,
-  },
+/** The status and the body of the refusal, how often the call came when it is refused so for ever, and what is told. */
+const cases: readonly (readonly [
+  title: string,
+  status: number,
+  body: (id: unknown) => string,
+  times: number,
+  told: RegExp,
+])[] = [
+  [
+    'a tool that knows sessions of its own, with 400',
+    400,
+    (id) => rpc(id, -32602, "Unknown session 'tab-3'"),
+    1,
+    /"code":-32602,"message":"Unknown session 'tab-3'"/,
+  ],
+  [
+    'a tool that finds nothing, with 404',
+    404,
+    (id) => rpc(id, -32002, 'No such file'),
+    1,
+    /"code":-32002,"message":"No such file"/,
+  ],
+  [
+    'a transport that names the request, with 404',
+    404,
+    (id) => rpc(id, -32001, 'Session not found'),
+    2,
+    forgotten,
+  ],
+  [
+    'a transport that names the request, with 400',
+    400,
+    (id) => rpc(id, -32000, 'Bad Request: No valid session ID provided'),
+    2,
+    forgotten,
+  ],
+  [
+    'words that may be about any session, with 400',
+    400,
+    () => '{"error":"invalid session cookie"}',
+    2,
+    forgotten,
+  ],
+  ['nothing but 404', 404, () => '', 2, forgotten],
 ]
 
 describe('a call of a tool that is refused by', () => {
-  for (const { title, status, body, times, told } of cases)
+  for (const [title, status, body, times, told] of cases)
     test(`${title} comes ${times === 1 ? 'once' : `${times} times at most`}`, async (t) => {
       let came = 0
       const { client, script } = await remote(

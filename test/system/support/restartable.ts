@@ -33,10 +33,6 @@ export class Restartable {
     })
   }
 
-  get pid(): number {
-    return this.#child?.pid ?? 0
-  }
-
   get isRunning(): boolean {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
   }
