@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import type { Connection, Sink } from '../../src/jsonrpc/connection.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { type Message, splice } from '../../src/jsonrpc/splice.js'
+import type { Scope } from '../support/scope.js'
 import { send } from '../transports/support/sending.js'
 
 /** Two connected ends; `cut` takes the channel away without a word, where that can happen. */
@@ -89,10 +90,6 @@ export interface ContractOptions {
   readonly stops?: boolean
   /** What the tap sees at a time. */
   readonly taps?: 'messages' | 'reads'
-}
-
-interface Scope {
-  after(run: () => void | Promise<void>): void
 }
 
 /** Runs a kind of connection through what every kind must do. */

@@ -4,10 +4,11 @@ import { strict as assert } from 'node:assert'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import * as fc from 'fast-check'
 import type { RawClient } from './support/client.js'
 import { textAt } from './support/json.js'
+import { suiteScope } from '../support/scope.js'
 import { libraryProxy } from './support/library.js'
 import { itEcho } from './support/programs.js'
 import { type Spawned, scratch, spawnProxy } from './support/spawned.js'
@@ -51,14 +52,11 @@ const values: [string, string][] = [
 describe('values', () => {
   let spawned: Spawned
   let client: RawClient
-  const endings: (() => void | Promise<void>)[] = []
+  const scope = suiteScope()
   before(async () => {
-    spawned = spawnProxy({ after: (run) => void endings.push(run) }, { e: itEcho() })
+    spawned = spawnProxy(scope, { e: itEcho() })
     client = spawned.client
     await client.open()
-  })
-  after(async () => {
-    for (const end of endings) await end()
   })
 
   /** What the server gets for this line, but for its own id. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
@@ -12,6 +12,7 @@ import { ResultSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { Gateway } from '../../src/gateway/gateway.js'
 import { limits } from '../../src/index.js'
 import { EventReader, both, handshake, message, messageIn, open, send } from '../transports/support/http.js'
+import { suiteScope } from '../support/scope.js'
 import { at, parsed, textAt } from './support/json.js'
 import { nodeProgram, patientCli } from './support/programs.js'
 import { type Scope, scratch } from './support/spawned.js'
@@ -138,14 +139,10 @@ const prompt = (name: string): object => ({ type: 'ref/prompt', name })
 const resource = (uri: string): object => ({ type: 'ref/resource', uri })
 
 describe('three clients with three profiles', () => {
-  const endings: (() => void | Promise<void>)[] = []
+  const scope = suiteScope()
   let shared: Views & { readonly bare: Viewer }
   before(async () => {
-    const scope: Scope = { after: (run) => void endings.unshift(run) }
     shared = { ...(await views(scope)), bare: await onStdio(scope, '--profile', 'bare') }
-  })
-  after(async () => {
-    for (const end of endings) await end()
   })
 
   test('are told of their servers alone, and list what they see', async () => {
@@ -274,12 +271,9 @@ describe('three clients with three profiles', () => {
 
 /** One gateway for the tests that change nothing of it. */
 const common: { gateway?: Gateway } = {}
-const commonEnds: (() => void | Promise<void>)[] = []
+const commonScope = suiteScope()
 before(async () => {
-  common.gateway = await gatewayOf({ after: (run) => void commonEnds.push(run) }, configured(), patient)
-})
-after(async () => {
-  for (const end of commonEnds) await end()
+  common.gateway = await gatewayOf(commonScope, configured(), patient)
 })
 const commonGateway = (): Gateway => common.gateway ?? assert.fail('it is not open')
 

@@ -1,12 +1,13 @@
 // Gateways with one store and one key, and clients whose requests go now to one of them and now to another.
 
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Gateway } from '../../src/gateway/gateway.js'
 import { openGateway } from '../../src/gateway/gateway.js'
 import { realClock } from '../../src/runtime/deadline.js'
 import { MemoryStore, SharedMemory } from '../support/memory-store.js'
+import { suiteScope } from '../support/scope.js'
 import { StoreAway } from '../../src/store/store.js'
 import { defaultHttpServerLimits } from '../../src/transports/http-server/front-limits.js'
 import { EventReader, events, listen, message, messageIn, open, send } from '../transports/support/http.js'
@@ -121,13 +122,10 @@ describe('a session that a server keeps in the memory of a process', () => {
 })
 
 describe('a client whose requests go to two instances', () => {
-  const endings: (() => void | Promise<void>)[] = []
+  const scope = suiteScope()
   let pair: readonly [Instance, Instance]
   before(async () => {
-    pair = await instances({ after: (run) => void endings.push(run) })
-  })
-  after(async () => {
-    for (const end of endings) await end()
+    pair = await instances(scope)
   })
 
   test('answers a question of the one, and tells of its progress, by requests to the other', async () => {

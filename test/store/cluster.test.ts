@@ -6,12 +6,9 @@ import { describe, test } from 'node:test'
 import { realClock } from '../../src/runtime/deadline.js'
 import { Cluster } from '../../src/store/cluster.js'
 import { MemoryStore, SharedMemory } from '../support/memory-store.js'
+import type { Scope } from '../support/scope.js'
 import type { PeerChannel, PeerSink } from '../../src/transports/http-server/peers.js'
 import { until } from './store-contract.js'
-
-interface Scope {
-  after(run: () => void | Promise<void>): void
-}
 
 const secret = 'the secret of all instances'
 

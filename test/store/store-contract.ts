@@ -5,8 +5,7 @@ import { Buffer } from 'node:buffer'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, test } from 'node:test'
 import { ALL, type Store } from '../../src/store/store.js'
-
-type Scope = { after(run: () => void | Promise<void>): void }
+import type { Scope } from '../support/scope.js'
 
 /** Opens stores of several instances that share their entries and messages with each other, and with no earlier ones. */
 export type OpenStores = (scope: Scope, count: number) => Promise<Store[]>

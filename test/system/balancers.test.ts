@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
 import { type Socket, connect, createServer } from 'node:net'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -15,7 +15,7 @@ import type { Scope } from '../integration/support/spawned.js'
 import { EventReader, handshake, message, messageIn, open, send } from '../transports/support/http.js'
 import { balancers, checked, haproxyProgram, nginxKeepingAlive } from './support/balancers.js'
 import { HANG_MS, untilAnswered } from '../integration/support/waiting.js'
-import { suiteScope } from './support/suite-scope.js'
+import { suiteScope } from '../support/scope.js'
 import { startProgram } from './support/system-program.js'
 
 type Fields = Readonly<Record<string, string>>
@@ -257,12 +257,11 @@ const operations: readonly (readonly [string, Operation])[] = [
 
 for (const balancer of balancers)
   describe(`behind ${balancer.title}`, () => {
-    const { scope, end } = suiteScope()
+    const scope = suiteScope()
     let port = 0
     before(async () => {
       ;({ port } = await balancer.start(scope, await front(scope)))
     })
-    after(end)
     for (const [title, operation] of operations) test(title, (t) => operation(port, t))
   })
 

@@ -8,11 +8,11 @@ import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { nodeProgram, everything, root } from '../integration/support/programs.js'
 import { HANG_MS, untilAnswered } from '../integration/support/waiting.js'
+import { suiteScope } from '../support/scope.js'
 import { noBrowser, openBrowser, watch } from './support/chromium.js'
 import { type Inspected, startInspected } from './support/inspected.js'
 
-const ends: (() => void | Promise<void>)[] = []
-const scope = { after: (end: () => void | Promise<void>) => void ends.unshift(end) }
+const scope = suiteScope()
 const views = ['wire', 'frame', 'servers', 'usage', 'clients', 'export'] as const
 const axe = noBrowser === false ? readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8') : ''
 
@@ -28,10 +28,7 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
       (await client.listTools()).tools.some(({ name }) => name === wanted)
     for (const wanted of ['everything__echo', 'hostile__t0']) await untilAnswered(() => isThere(wanted))
   })
-  after(async () => {
-    await browser.close()
-    for (const end of ends) await end()
-  })
+  after(() => browser.close())
 
   async function open(address = proxy.address, colorScheme: 'dark' | 'light' = 'light'): Promise<Page> {
     const page = await browser.newPage({ colorScheme, reducedMotion: 'reduce' })
@@ -216,7 +213,7 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
       response.setHeader('content-type', 'text/html')
       response.end(`<iframe src="${proxy.origin}/ui/"></iframe>`)
     })
-    ends.unshift(() => void other.close())
+    scope.after(() => void other.close())
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const address = other.address()
     assert(typeof address === 'object' && address !== null)

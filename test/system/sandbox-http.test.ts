@@ -9,6 +9,7 @@ import { bearer, requestFields } from '../integration/support/gateway.js'
 import { listAt, at } from '../integration/support/json.js'
 import type { Spawned } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
+import type { Scope } from '../support/scope.js'
 import { type Said, said } from '../sandbox/support/sandbox.js'
 import { type Answer, events, handshake, message, open, read, send } from '../transports/support/http.js'
 import { SandboxCommands, marked } from './support/sandbox-commands.js'
@@ -57,10 +58,6 @@ class HttpClient {
 function valueOf({ headers, body }: Answer): unknown {
   const isStream = headers['content-type']?.startsWith('text/event-stream') === true
   return JSON.parse(isStream ? (events(body).findLast(({ data }) => data !== '')?.data ?? '') : body)
-}
-
-interface Scope {
-  after(fn: () => Promise<void> | void): void
 }
 
 interface Served {

@@ -6,9 +6,12 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Scope } from '../../support/scope.js'
 import { RawClient } from './client.js'
 import { type ServerEntry, cli, root } from './programs.js'
 import { HANG_MS, until } from './waiting.js'
+
+export type { Scope } from '../../support/scope.js'
 
 export interface SpawnOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
@@ -88,10 +91,6 @@ export class Spawned {
     }
     if (from < chunk.length) this.#rest.push(chunk.subarray(from))
   }
-}
-
-export interface Scope {
-  after(run: () => void | Promise<void>): void
 }
 
 /** A folder that is gone after the test. */

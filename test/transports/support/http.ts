@@ -31,11 +31,10 @@ import {
 } from '../../../src/transports/http-server/front-limits.js'
 import { HttpServer, type HttpFrontOptions } from '../../../src/transports/http-server/http-server.js'
 import type { SenderOf, SenderVerdict } from '../../../src/transports/http-server/access.js'
+import type { Scope } from '../../support/scope.js'
 import { headIn } from './sending.js'
 
-export interface Scope {
-  after(run: () => void | Promise<void>): void
-}
+export type { Scope } from '../../support/scope.js'
 
 /** One client as the script sees it. */
 export class ScriptedSession {

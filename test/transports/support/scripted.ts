@@ -25,11 +25,10 @@ import {
 } from '../../../src/transports/http-client/options.js'
 import { at, parsed } from '../../integration/support/json.js'
 import { HANG_MS } from '../../integration/support/waiting.js'
+import type { Scope } from '../../support/scope.js'
 import { send as sendTo } from './sending.js'
 
-export interface Scope {
-  after(run: () => void | Promise<void>): void
-}
+export type { Scope } from '../../support/scope.js'
 
 /** One request as it came. */
 export interface Seen {
