@@ -12,14 +12,11 @@ import { gatewayOf } from './gateway.js'
 const program = resolve(root, 'test/programs/reference.mjs')
 
 /** Starts the reference over Streamable HTTP; gives its address. */
-export const referenceUrl = (scope: Scope): Promise<string> => servedUrl(scope, program)
-
-/** Starts a program that listens with `--http PORT`, and says where. */
-export async function servedUrl(scope: Scope, path: string): Promise<string> {
-  const child = spawn(process.execPath, [path, '--http', '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
+export async function referenceUrl(scope: Scope): Promise<string> {
+  const child = spawn(process.execPath, [program, '--http', '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
   scope.after(() => void child.kill('SIGKILL'))
   const [url]: unknown[] = await once(createInterface({ input: child.stdout }), 'line')
-  if (typeof url !== 'string') throw new Error(`${path} does not say where it is`)
+  if (typeof url !== 'string') throw new Error(`${program} does not say where it is`)
   return url
 }
 
