@@ -8,6 +8,7 @@ import { at, listAt, numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { type ServerEntry, nodeProgram } from './support/programs.js'
 import type { Scope, Servers } from './support/spawned.js'
+import { HANG_MS } from './support/waiting.js'
 
 const REVISION = '2025-11-25'
 /** A client that can be asked has processes of its own. */
@@ -25,7 +26,9 @@ interface Proxied {
 }
 
 async function proxied(t: Scope, servers: Servers, tasksMax = limits.session.tasksMax): Promise<Proxied> {
-  const own = { limits: { ...limits, session: { ...limits.session, tasksMax } } }
+  const session = { ...limits.session, tasksMax }
+  // What is offered depends on what is known of the servers, also on a busy machine.
+  const own = { limits: { ...limits, initializeGraceMs: HANG_MS, session } }
   const { attach, log, proxy } = await libraryProxy(t, servers, own)
   return {
     open: async (capabilities = {}, revision = REVISION) => {
