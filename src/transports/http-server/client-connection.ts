@@ -317,7 +317,7 @@ export class ClientConnection implements Connection {
   opens(isRefused: boolean): void {
     if (isRefused && !this.#hasOpened) {
       this.fields = []
-      this.#record?.end()
+      this.#record?.end().catch(() => {})
       setImmediate(() => this.#end(undefined))
     }
     this.#hasOpened ||= !isRefused

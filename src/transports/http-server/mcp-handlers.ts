@@ -184,7 +184,10 @@ export class McpHandlers {
   #delete(asked: EndpointRequest): ServeResult {
     return this.#inSession(asked, (client) =>
       client.endSession().then(
-        () => void asked.response.send(200, []),
+        () => {
+          asked.response.send(200, [])
+          return undefined
+        },
         () => storeAway,
       ),
     )
