@@ -114,7 +114,7 @@ const linesMax = table(`
   transports             | 863
   transports/http1       | 1517
   transports/http-client | 1769
-  transports/http-server | 3710
+  transports/http-server | 3713
   upstream/contracts     | 745
   upstream/process       | 1168
   upstream/auth          | 331
@@ -149,7 +149,7 @@ const linesMax = table(`
   cli                    | 5143
   cli/clients            | 1399
   servers                | 277
-  sandbox                | 5714
+  sandbox                | 5747
   sandbox/egress         | 593
   sandbox/guest          | 484
 `)

@@ -101,7 +101,7 @@ export class AgentLink {
 
   async #start(id: number, program: MachineProgram, order: string): Promise<void> {
     try {
-      const paths = await this.#pipes.make(id)
+      const paths = await this.#pipes.of(id)
       if (!this.#programs.has(id)) return
       program.begin(paths)
       this.#sendLine(order)
