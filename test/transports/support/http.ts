@@ -36,6 +36,14 @@ import { headIn } from './sending.js'
 
 export type { Scope } from '../../support/scope.js'
 
+/** Of a batch that has no request. */
+const unheard: Reply = {
+  answer: () => undefined,
+  drop: () => undefined,
+  tell: () => undefined,
+  isCancelledByClosing: false,
+}
+
 /** One client as the script sees it. */
 export class ScriptedSession {
   readonly connection: Connection
@@ -61,7 +69,7 @@ export class ScriptedSession {
           if (frame.kind === 'notification') this.#cancel(cancelledId(frame))
           play(frame, this)
         }
-        if (!isBatch(line) || reply === undefined) return take(readFrame(line), reply)
+        if (!isBatch(line)) return take(readFrame(line), reply)
         const leg = {
           profile: { revision: this.revision, capabilities: noCapabilities },
           refusal: buildError,
@@ -69,7 +77,7 @@ export class ScriptedSession {
         receiveBatch(
           line,
           leg,
-          reply,
+          reply ?? unheard,
           (to, kind, answer) => to.answer(answer, kind),
           (member, own) => {
             if (member.kind !== 'unreadable') take(member, own)
