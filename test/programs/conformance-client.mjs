@@ -79,8 +79,9 @@ async function request(method, params = {}) {
   send({ id, method, params: { ...params, ...(claim && { _meta: claim }) } })
   const { result, error } = await answered
   if (error !== undefined) {
-    // The browser of the person is faster than a person, and slower than a call.
-    if (error.data?.reason === 'login-required' && ++waits < 400) {
+    // The browser of the person is faster than a person, and slower than a call; so is a start on a busy machine.
+    const isEarly = error.data?.reason === 'login-required' || /still starting/.test(error.message)
+    if (isEarly && ++waits < 400) {
       await setTimeout(200)
       return request(method, params)
     }
