@@ -19,7 +19,7 @@ import { json, timeout, viewConflict, viewOptions } from './common-options.js'
 import { counted } from '../text/counted.js'
 import { loadView } from './load.js'
 import { Failure, aligned, note, pass, say, tableStyle } from './console.js'
-import { INTERRUPTED, disabledWords, lateWords, withChildren } from './server-trials.js'
+import { disabledWords, lateWords, withChildren } from './server-trials.js'
 import { quote } from '../jsonrpc/text.js'
 import { type Keep, toolResult } from '../ask/content.js'
 import type { JsonValue } from '../ask/json-value.js'
@@ -94,9 +94,11 @@ async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<numbe
     try {
       const view = profile && viewKey('profile', profile)
       const client = new LocalClient(proxy, personAtTerminal(), view, showProgress)
-      const asked = Promise.race([client.open().then(() => ask(client, task)), interrupted])
+      const asked = client.open().then(() => ask(client, task))
+      const cut = interrupted.then((exitCode) => ({ exitCode }))
+      const first = await Promise.race([asked.catch(() => undefined), cut])
+      if (typeof first === 'object') return first.exitCode
       const exitCode = await asked.catch((error: unknown) => refused(error, (text) => logger.clean(text)))
-      if (exitCode === INTERRUPTED) return exitCode
       const disabled = needsAll || named.length > 0 ? disabledWords(servers) : undefined
       if (disabled !== undefined) await note(disabled)
       const seen = proxy.status().filter(({ name }) => servers.some((server) => server.name === name))

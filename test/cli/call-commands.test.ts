@@ -264,6 +264,17 @@ describe('an interrupt ends', () => {
     })
 })
 
+describe('a fault of the command itself gives the exit code 70', () => {
+  const signals = node("process.kill(process.ppid, 'SIGUSR2'); setInterval(() => {}, 1000)")
+  const faulty = { FAULT_AT: 'timer', NODE_OPTIONS: `--import ${program('injected-fault.mjs')}` }
+  for (const words of [['tools'], ['call', 's__x']])
+    test(words.join(' '), async (t) => {
+      const args = [cli, ...words, '--config', configFile(t, { s: signals })]
+      const child = spawn(process.execPath, args, { env: { ...process.env, ...faulty, HOME: scratch(t) } })
+      assert.deepEqual(await once(child, 'close'), [70, null])
+    })
+})
+
 test('a tool that is listed only after the handshake can be called', (t) => {
   const late = node(`import('${program('serve.mjs')}').then(({ notify, serve, text, tool }) => {
     const tools = []
