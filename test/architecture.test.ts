@@ -108,7 +108,7 @@ const linesMax = table(`
   version                | 2
   text                   | 614
   runtime                | 877
-  mcp                    | 3315
+  mcp                    | 3316
   calls                  | 719
   mcp/eras               | 1056
   transports             | 863
@@ -118,8 +118,8 @@ const linesMax = table(`
   upstream/contracts     | 745
   upstream/process       | 1168
   upstream/auth          | 331
-  login                  | 2465
-  upstream/server        | 4596
+  login                  | 2464
+  upstream/server        | 4595
   upstream/http          | 224
   kept                   | 439
   store                  | 1483
@@ -146,7 +146,7 @@ const linesMax = table(`
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5143
+  cli                    | 5142
   cli/clients            | 1399
   servers                | 277
   sandbox                | 5747

@@ -85,9 +85,12 @@ const features: readonly RequestRow[] = [
   { method: 'completion/complete', route: { to: 'reference' }, askable: false, reads: true },
 ]
 
-/** Something besides lists that is followed, by the member of the filter of `subscriptions/listen` that it stands in. */
+/** The members of the filter of `subscriptions/listen` that name what is followed besides lists; tasks are an extension. */
+export const topicKinds = ['resourceSubscriptions', 'taskIds'] as const
+
+/** Something besides lists that is followed, by the member of the filter that it stands in. */
 export interface Topic {
-  readonly kind: 'resourceSubscriptions' | 'taskIds'
+  readonly kind: (typeof topicKinds)[number]
   readonly name: string
 }
 

@@ -8,13 +8,12 @@ import type { ErrorBody } from '../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
 import { itemsAt, type Members, membersAt } from '../jsonrpc/members.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
-import type { Span } from '../jsonrpc/scan.js'
 import { type Edit, NO_EDITS } from '../jsonrpc/splice.js'
 import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import { mistyped } from './error-codes.js'
 import { metaEdits } from './meta-edits.js'
 import { SUBSCRIPTION_ID } from './meta-keys.js'
-import type { ListKind, Topic } from './methods.js'
+import { type ListKind, type Topic, topicKinds } from './methods.js'
 
 /** The lists whose changes a client may follow, by the member of the filter. */
 const listMembers: ReadonlyMap<string, readonly ListKind[]> = new Map([
@@ -22,8 +21,6 @@ const listMembers: ReadonlyMap<string, readonly ListKind[]> = new Map([
   ['promptsListChanged', ['prompts']],
   ['resourcesListChanged', ['resources', 'templates']],
 ])
-/** The extension Tasks: task status notifications. */
-const topicKinds = ['resourceSubscriptions', 'taskIds'] as const
 
 export interface SubscriptionFilter {
   readonly lists: readonly ListKind[]
@@ -41,25 +38,26 @@ export function readFilter({ line, params }: RequestFrame): SubscriptionFilter |
       return mistyped(`notifications.${name}`, 'true or false')
     if (raw === 'true') lists.push(...kinds)
   }
-  for (const kind of topicKinds)
-    if (stringsAt(line, members.span(kind)) === undefined)
-      return mistyped(`notifications.${kind}`, 'an array of strings')
-  return { lists, topics: topicsIn(members) }
+  const topics: Topic[] = []
+  for (const kind of topicKinds) {
+    const named = topicsOf(kind, members)
+    if (named === undefined) return mistyped(`notifications.${kind}`, 'an array of strings')
+    topics.push(...named)
+  }
+  return { lists, topics }
 }
 
 /** The topics in a filter, each once; none where there is no filter. */
 export function topicsIn(members: Members | undefined): Topic[] {
-  return topicKinds.flatMap(
-    (kind) =>
-      (members && stringsAt(members.bytes, members.span(kind)))?.map((name) => ({ kind, name })) ?? [],
-  )
+  return topicKinds.flatMap((kind) => (members && topicsOf(kind, members)) ?? [])
 }
 
 /** Each once; undefined for what is no array of strings. */
-function stringsAt(line: Buffer, span: Span | undefined): string[] | undefined {
-  const texts = itemsAt(line, span).map((item) => stringAt(line, item))
-  const isWrong = span !== undefined && (line[span.start] !== OPEN_ARRAY || texts.includes(undefined))
-  return isWrong ? undefined : [...new Set(texts.flatMap((text) => text ?? []))]
+function topicsOf(kind: Topic['kind'], members: Members): Topic[] | undefined {
+  const [bytes, span] = [members.bytes, members.span(kind)]
+  const names = itemsAt(bytes, span).map((item) => stringAt(bytes, item))
+  if (span !== undefined && (bytes[span.start] !== OPEN_ARRAY || names.includes(undefined))) return undefined
+  return [...new Set(names.flatMap((name) => name ?? []))].map((name) => ({ kind, name }))
 }
 
 export function isFilter(read: SubscriptionFilter | ErrorBody): read is SubscriptionFilter {

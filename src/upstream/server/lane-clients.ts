@@ -6,7 +6,7 @@ import type { ErrorBody } from '../../jsonrpc/build.js'
 import { quote } from '../../jsonrpc/text.js'
 import { type Call, type ClientPort, isResult } from '../../calls/call.js'
 import { upstreamFailed } from '../../mcp/error-codes.js'
-import { followables, severity, type Topic } from '../../mcp/methods.js'
+import { followables, severity, type Topic, topicKinds } from '../../mcp/methods.js'
 import { isFollowedBy } from '../../mcp/subscription-edits.js'
 import { eachAtOnce } from '../../runtime/deferred.js'
 import { asUpstreamError } from '../contracts/upstream-error.js'
@@ -55,8 +55,7 @@ export class LaneClients {
 
   /** What any client follows. */
   get topics(): Topic[] {
-    const kinds = ['resourceSubscriptions', 'taskIds'] as const
-    return kinds.flatMap((kind) => [...this.followed(kind).names].map((name) => ({ kind, name })))
+    return topicKinds.flatMap((kind) => [...this.followed(kind).names].map((name) => ({ kind, name })))
   }
 
   followed(kind: Topic['kind']): Follows {
