@@ -1,6 +1,7 @@
 // The detached process of a warm-up; `warm-up.ts` gives the reason for it.
 
 import process from 'node:process'
+import { setTimeout } from 'node:timers/promises'
 import { refuseLoop } from '../config/proxy-chain.js'
 import { selectSchema } from '../config/config.js'
 import { FileLock } from '../runtime/file-lock.js'
@@ -27,13 +28,13 @@ export async function learnLists(path: string, name: string): Promise<number> {
     const lock = new FileLock(keptLock(config, schema, process.env), runtime)
     if (!lock.tryTake()) return 0
     try {
-      await pause(PREDECESSOR_MS)
+      await setTimeout(PREDECESSOR_MS)
       const gate = new StartGate(config.processesMax ?? limits.upstream.processesMax, runtime)
       const servers = unlistedServers(config, schema, process.env)
       const options = { runtime, profile: undefined, gate }
       const all = Promise.all(servers.map((server) => tryServer(config, schema, server, options)))
       const isOver = async (): Promise<void> => {
-        while (Date.now() < endsAt && lock.isHeld) await pause(LOOK_MS)
+        while (Date.now() < endsAt && lock.isHeld) await setTimeout(LOOK_MS)
       }
       await Promise.race([all, isOver(), interrupted])
       return 0
@@ -41,8 +42,4 @@ export async function learnLists(path: string, name: string): Promise<number> {
       lock.free()
     }
   })
-}
-
-function pause(ms: number): Promise<unknown> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -5,7 +5,6 @@
 
 import { readTextFile } from '../runtime/read-file.js'
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
-import type { LogLevel } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
 import { mayCarryTokens } from '../text/loopback.js'
 import type {
@@ -19,6 +18,7 @@ import { type BearerChallenge, bearerChallenge, moreScopes, scopesIn } from './c
 import { LoginError } from './login-error.js'
 import { type LoginHttp, type LoginRuntime, loginHttp } from './login-http.js'
 import { type LoginPlace, findLogin, serverMetadata } from './metadata.js'
+import type { LoginContext } from './server-login.js'
 import { type HeldToken, TokenRequests, type Tokens, clientElsewhere, heldToken } from './token-requests.js'
 
 /** How long a refused grant is not requested again, because the answer would be the same. */
@@ -35,8 +35,7 @@ export interface GrantContext {
   readonly settings: LoginSettings
   readonly grant: UnattendedGrant
   readonly runtime: LoginRuntime
-  /** Logs, and never a token. */
-  readonly tell: (level: LogLevel, message: string) => void
+  readonly tell: LoginContext['tell']
 }
 
 export class GrantCredentials implements HttpCredentials {

@@ -7,7 +7,7 @@ import type { Redactor } from '../../text/redactor.js'
 import { HttpAgent, SocketTroubleError, dialFor, type TlsMeans } from '../../transports/http1/client.js'
 import { readFileBytes } from '../../runtime/read-file.js'
 import { LazyValue } from '../../runtime/deferred.js'
-import type { LogLevel, Runtime } from '../../runtime/runtime.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import {
   type HttpCredentials,
   defaultHttpClientLimits,
@@ -23,7 +23,7 @@ import { hasPerson } from '../../login/browser.js'
 import { LoginCredentials } from '../../login/login-credentials.js'
 import { LoginTool } from '../../login/login-tool.js'
 import { LoginStore } from '../../login/login-store.js'
-import { type LogInElsewhere, ServerLogin } from '../../login/server-login.js'
+import { type LogInElsewhere, type LoginContext, ServerLogin } from '../../login/server-login.js'
 import type { FetchIdToken } from '../auth/google-id-token.js'
 import { runDetached } from '../process/detached.js'
 import type { ProxyContext, ServerLogins } from '../server/context.js'
@@ -33,7 +33,7 @@ import type { HttpServerConfig, HttpTls } from '../contracts/server-config.js'
 
 const DISCOVER = 'server/discover'
 
-type Tell = (level: LogLevel, message: string) => void
+type Tell = LoginContext['tell']
 
 /** Makes connections that share sockets and credentials, and nothing else. */
 export interface HttpDialer {
