@@ -14,6 +14,7 @@ import { CallDeadline } from '../../calls/call-deadline.js'
 import { noCapabilities } from '../../mcp/capabilities.js'
 import type { StatelessContext } from '../../mcp/client-context.js'
 import { tooManyCalls } from '../../mcp/error-codes.js'
+import { listShapes } from '../../mcp/list-items.js'
 import {
   followables,
   type ListKind,
@@ -127,6 +128,8 @@ export class StatelessClient implements RoutedClient {
     const { context } = this.#directory
     const topics = this.#fitting(filter.topics)
     const listen = new Listen(call, topics, this.#router, context)
+    // The client may have read the lists just before, so changes while servers are waited for are told too.
+    for (const kind of filter.lists) listen.changes.markShown(kind)
     call.keep()
     this.#listens.set(call, listen)
     const granted = new Set<Topic>()
@@ -264,14 +267,16 @@ class Listen {
     this.#heard = heard
     this.#call.notify('notifications/subscriptions/acknowledged', acknowledgement(frame.id, heard))
     this.isReady = true
-    for (const kind of heard.lists) this.changes.markShown(kind)
     if (heard.lists.length + heard.topics.length === 0)
-      this.#call.settle({ kind: 'result', result: subscribed(frame.id) })
+      return this.#call.settle({ kind: 'result', result: subscribed(frame.id) })
+    this.changes.notifySoon()
   }
 
   tellChanges(methods: ReadonlySet<string>): void {
     const { settled, frame } = this.#call
-    if (!settled) for (const method of methods) this.#call.notify(method, subscribed(frame.id))
+    if (settled) return
+    const heard = new Set(this.#heard.lists.map((kind) => listShapes[kind].changed))
+    for (const method of methods) if (heard.has(method)) this.#call.notify(method, subscribed(frame.id))
   }
 
   updated(frame: NotificationFrame): void {

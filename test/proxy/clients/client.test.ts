@@ -252,6 +252,17 @@ describe('a client without a session', () => {
     assert.match(changed, /^\{"method":"notifications\/tools\/list_changed".*subscriptionId":9/)
   })
 
+  test('is told what changed while a server was asked about the resources of that request', async () => {
+    const scene = new Scene('stateless')
+    const filter = '{"toolsListChanged":true,"resourceSubscriptions":["a:b"]}'
+    scene.connection.says(
+      `{"id":9,"method":"subscriptions/listen","params":{"notifications":${filter},${claim()}}}`,
+    )
+    scene.grows()
+    assert.match((await scene.gets(1000)).join(), /acknowledged/)
+    assert.match((await scene.gets(limits.session.changeDelayMs)).join(), /tools\/list_changed/)
+  })
+
   test('leaves its questions cancelled, and their calls', async () => {
     const scene = new Scene('stateless')
     scene.asks(1, scene.call)
