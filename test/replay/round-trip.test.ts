@@ -97,7 +97,9 @@ describe('what was recorded replays', () => {
     assert.match(out, /^3 passed, 0 failed \(7 frames compared\)\n$/)
     assert.equal(readFileSync(starts, 'utf8'), '..', 'once for the recording, and once for the replay')
     assert.equal(readFileSync(file, 'utf8'), recorded, 'a replay does not record over what it replays')
-    const elsewhere = await run(file, { rest: [process.execPath, cli, '--stdio', '--config', config] })
+    const elsewhere = await run(file, {
+      rest: [process.execPath, cli, '--stdio', '--no-kept-lists', '--config', config],
+    })
     assert.equal(elsewhere.code, 0, `over stdio: ${elsewhere.out}`)
     const changed = newFile()
     writeFileSync(changed, recorded.replaceAll('[echo] Takes', '[echo] Took'))

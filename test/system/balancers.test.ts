@@ -43,7 +43,9 @@ const call = (id: number, name: string, args: object = {}): string =>
 
 /** What a tool of the server said. */
 function saidIn(body: string): unknown {
-  return parsed(textAt(messageIn(body), 'result', 'content', 0, 'text'))
+  const answer = messageIn(body)
+  assert(at(answer, 'error') === undefined, JSON.stringify(answer))
+  return parsed(textAt(answer, 'result', 'content', 0, 'text'))
 }
 
 /** A session of a client that the server may ask. */
