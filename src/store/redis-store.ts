@@ -20,6 +20,7 @@ export class StoreRefused extends Error {
 }
 
 const COMMAND_MS = 500
+/** Also for each command of the start, when the process itself is busy and no request waits. */
 const CONNECT_MS = 5000
 const PROBE_MS = 500
 /** A blocked reader returns this often, so that a connection that is dead shows. */
@@ -176,9 +177,10 @@ export class RedisStore implements Store {
 
   async receive(instance: string, take: (message: Buffer) => void): Promise<void> {
     const keys = [inbox(instance), inbox(ALL)]
+    const ask = (...command: string[]): Promise<unknown> => this.#command(command, CONNECT_MS)
     // A user of Redis that may not read them would get no message, without a word.
-    await this.#ask(['XREAD', 'COUNT', '1', 'STREAMS', ...keys, '$', '$'])
-    const newest = await Promise.all(keys.map((key) => this.#ask(['XREVRANGE', key, '+', '-', 'COUNT', '1'])))
+    await ask('XREAD', 'COUNT', '1', 'STREAMS', ...keys, '$', '$')
+    const newest = await Promise.all(keys.map((key) => ask('XREVRANGE', key, '+', '-', 'COUNT', '1')))
     const reader = this.#client.duplicate()
     reader.on('error', () => {})
     this.#reader = reader
@@ -228,12 +230,12 @@ export class RedisStore implements Store {
     return this.#isAway ? Promise.reject(new StoreAway()) : this.#command(command)
   }
 
-  async #command(command: readonly RedisArgument[]): Promise<unknown> {
+  async #command(command: readonly RedisArgument[], limitMs = COMMAND_MS): Promise<unknown> {
     const startedMs = this.#clock.now()
     const answer = this.#client.sendCommand<unknown>(command).then((reply) => ({ reply }))
     try {
-      const came = await within(answer, COMMAND_MS, this.#clock)
-      if (came === undefined) throw new Error(`no answer within ${COMMAND_MS} ms`)
+      const came = await within(answer, limitMs, this.#clock)
+      if (came === undefined) throw new Error(`no answer within ${limitMs} ms`)
       this.latency.count++
       this.latency.sumMs += this.#clock.now() - startedMs
       return came.reply
