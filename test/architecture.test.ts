@@ -119,10 +119,10 @@ const linesMax = table(`
   upstream/process       | 1168
   upstream/auth          | 331
   login                  | 2464
-  upstream/server        | 4595
+  upstream/server        | 4599
   upstream/http          | 224
   kept                   | 439
-  store                  | 1483
+  store                  | 1485
   upstream/kinds         | 606
   limits                 | 171
   real-runtime           | 47
@@ -132,9 +132,9 @@ const linesMax = table(`
   record                 | 254
   events                 | 237
   audit                  | 180
-  proxy/routing          | 1841
+  proxy/routing          | 1842
   proxy/input            | 804
-  proxy/clients          | 1667
+  proxy/clients          | 1672
   secrets                | 341
   policy                 | 418
   proxy                  | 905

@@ -118,7 +118,7 @@ export interface ClientPort {
   listsChanged(lists: readonly ListKind[]): void
 }
 
-/** The holder of a call: the queue in which it waits, or the connection on which it is. */
+/** Where a call is: in a queue, on a connection, or with a question to its client. It is told when the client gives the call up. */
 export interface CallHolder {
   /** The client needs no answer any more; `frame` is its notification, if it sent one. */
   cancel(frame: NotificationFrame | undefined, call: Call): void

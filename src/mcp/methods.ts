@@ -40,7 +40,7 @@ export interface RequestRow extends NamedRow {
   readonly reads?: boolean
   /** Whether it stays open until the client or the proxy ends it. */
   readonly stays?: boolean
-  /** Whether the client subscribes to changes of `params.uri` (true), or unsubscribes (false). */
+  /** Whether the client subscribes to changes of a resource or a task (true), or unsubscribes (false). */
   readonly subscribes?: boolean
 }
 

@@ -87,6 +87,13 @@ describe('a task', () => {
     await call(c, 's__die')
     assert.deepEqual(errorOf(await about(c, 'get', id)), [-32602, `no task ${id} here`])
   })
+
+  test('takes no slot for good when its server ends at the question about it', async (t) => {
+    const c = await client(t, { s: server({}, { restartDelay: 10, concurrency: 1 }) })
+    await begun(c, 's__work', { id: 'doom' })
+    assert.match(JSON.stringify((await about(c, 'get', 'doom')).value), /"error"/)
+    assert.equal(textAt((await call(c, 's__work')).value, 'result', 'resultType'), 'task')
+  })
 })
 
 describe('the extension', () => {

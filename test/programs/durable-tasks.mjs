@@ -83,7 +83,10 @@ serve({
       ...hints,
     }),
     'tools/call': (params) => calls[params.name](params),
-    'tasks/get': (params) => ({ ...complete, ...shown(found(params)) }),
+    'tasks/get': (params) => {
+      if (params.taskId === 'doom') process.exit(3)
+      return { ...complete, ...shown(found(params)) }
+    },
     'tasks/update': (params) => {
       const { taskId } = found(params)
       to(taskId, 'completed', { result: { ...complete, ...text(JSON.stringify(params.inputResponses)) } })

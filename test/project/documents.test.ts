@@ -7,6 +7,7 @@ import { delimiter, dirname, join, normalize } from 'node:path'
 import process from 'node:process'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
+import { clients } from '../../src/cli/clients/table.js'
 import { readArguments } from '../../src/cli/commands.js'
 import { resolveConfig } from '../../src/config/config.js'
 import { configJsonSchema } from '../../src/config/json-schema.js'
@@ -201,6 +202,11 @@ describe('tables in the documents', () => {
     // UPDATE=1 writes them.
     if (process.env['UPDATE'] === '1') writeFileSync(join(root, path), wanted)
     assert.equal(read(path), wanted)
+  })
+
+  test('have every client that import knows', () => {
+    const told = read('docs/clients.md')
+    for (const { name } of clients) assert.match(told, new RegExp(`^\\| \`${name}\``, 'm'))
   })
 
   test('have every key of the configuration', () => {

@@ -1,5 +1,5 @@
-// A client whose requests say by themselves what it is: those of one principal with the same name and version, the same view,
-// and the same that it can be asked.
+// A client whose requests say by themselves what it is. Requests of one principal with the same name, version and view, and
+// with the same capabilities to be asked, are of one client.
 //
 // It has lanes and names as a session has, and outlives the connections on which its requests come. Notifications
 // during a call go to the connection of that call, and others to the requests that stay open for them.

@@ -404,6 +404,7 @@ export class Router {
     if (rest.length === 0) return this.#toLane(call, lane, NO_EDITS)
     call.keep()
     call.service = lane.config.name
+    call.apartUris = this.#catalog.apartUris(lane)
     const settled = (_attempt: Call, outcome: Outcome): void => {
       if (isNotFound(outcome)) this.#askInTurn(call, uri, rest)
       else call.settle(outcome)

@@ -492,8 +492,8 @@ export class ServerLane implements Lane, ServerView {
   }
 
   /**
-   * Calls during which the server may ask run in any process; other calls may need the state that earlier ones left
-   * behind.
+   * Only calls during which the server may ask are spread over several processes. A subscription or a log level holds in
+   * the process that got it, so other calls go to the first one.
    */
   #workerFor(call: Call): Worker {
     if (!call.row.askable || this.#workersMax < 2) return this.#first
@@ -577,10 +577,10 @@ export class ServerLane implements Lane, ServerView {
     this.isPending = true
     const read = async (): Promise<void> => {
       await started
-      await this.lists.opening
+      await this.lists.firstReads
       for (let count = 0; count < SUCCESSORS_MAX && this.#needsSuccessor; count++) {
         await this.#startFirst()
-        await this.lists.opening
+        await this.lists.firstReads
       }
       if (this.isCalled) await this.lists.readMissing()
       this.isPending = false

@@ -134,8 +134,8 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     return this.#closed?.how === 'stopped'
   }
 
-  /** Whether calls may be sent; the end of the connection, or what follows on it, is known a little later. */
-  get isConnected(): boolean {
+  /** Whether its channel is open; the process may have ended already. */
+  get hasChannel(): boolean {
     return this.#peer.open
   }
 
@@ -393,10 +393,12 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     const span = frame.params.members.span('progressToken')
     const id = span && canonicalAt(frame.line, span.start, span.end)
     if (id === undefined) return false
-    const found = this.#peer.entry(id)?.call
-    if (found === undefined) return this.tasks.progressed(id, frame)
+    const sent = this.#peer.entry(id)
+    if (sent === undefined) return this.tasks.progressed(id, frame)
+    const found = sent.call
     const own = found.frame.params.meta.span('progressToken')
     if (own === undefined || span === undefined) return false
+    sent.isChecked = false
     found.deadline.extend(this.#context.runtime.now())
     if (!isNewProgress(found, frame)) return true
     const ownToken = rawAt(found.frame.line, own)

@@ -77,7 +77,7 @@ export class ServerLists {
   /** The connection of the process whose lists these are. */
   #connection: ServerConnection | undefined
   /** Resolves when the reads that the start of a process began have ended. */
-  opening: Promise<void> = Promise.resolve()
+  firstReads: Promise<void> = Promise.resolve()
   #rounds = 0
   /** The login that the server wants. */
   #login: { readonly why: UpstreamFailure; readonly watch: Timer } | undefined
@@ -293,7 +293,7 @@ export class ServerLists {
       if (state.listedAt !== undefined || !offers(connection, kind)) this.#known.add(kind)
       else this.#known.delete(kind)
     }
-    this.opening = this.#refresh(connection, listKinds)
+    this.firstReads = this.#refresh(connection, listKinds)
   }
 
   /** A client wants these lists: an expired one is shown and read anew, unless the server reports changes. */

@@ -166,7 +166,7 @@ export class Worker {
 
   #connectionFor(call: Call): ServerConnection | undefined {
     const { connection } = this
-    if (connection?.isConnected !== true || connection.firstQuestions !== undefined) return undefined
+    if (connection?.hasChannel !== true || connection.firstQuestions !== undefined) return undefined
     if (this.#isOfSeveral && call.row.askable && connection.about.mayConcernOthers(call.client)) {
       this.succeed(connection, 'it may still ask for a call that another client has cancelled')
       return undefined
@@ -177,6 +177,8 @@ export class Worker {
 
   #begin(connection: ServerConnection, { call, edits }: Forward): void {
     this.#slotsOf(call).taken++
+    // A question about a task takes no slot, but the process that replaces a dead one gets it from the queue.
+    call.isAboutTask = false
     connection.call(call, edits)
   }
 
@@ -597,7 +599,7 @@ export class Worker {
       const server = await connection.start(declared, opening)
       this.#connected(connection.isStateless)
       this.#lane.opened(connection, server, this.#isFirst)
-      void lists.opening.then(() => {
+      void lists.firstReads.then(() => {
         report.ready(server, lists)
         this.#context.gate.changed()
       })
