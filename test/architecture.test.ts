@@ -107,7 +107,7 @@ const linesMax = table(`
   folder                 | 5
   version                | 2
   text                   | 614
-  runtime                | 877
+  runtime                | 889
   mcp                    | 3316
   calls                  | 719
   mcp/eras               | 1056

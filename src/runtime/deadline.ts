@@ -14,7 +14,10 @@ export type Clock = Pick<Runtime, 'now' | 'setTimer'>
 /** A longer delay would fire immediately. */
 const DELAY_MAX_MS = 2 ** 31 - 1
 
-/** The clock of Node: of the real runtime, and of owners that have no runtime. */
+/**
+ * The clock of Node: of the real runtime, and of owners that have no runtime. A timer fires when what had come before it is
+ * read: a loop that was busy runs its timers first, and an answer may wait in its socket.
+ */
 export const realClock: Clock = {
   /** As `performance.now()`, which would load all of `node:perf_hooks` at the start. */
   now: () => {
@@ -22,8 +25,17 @@ export const realClock: Clock = {
     return seconds * 1000 + nanoseconds / 1e6
   },
   setTimer: (delayMs, fire) => {
-    const timer = setTimeout(fire, Math.min(delayMs, DELAY_MAX_MS))
-    return { cancel: () => clearTimeout(timer) }
+    let turn: NodeJS.Immediate | undefined
+    const turned = (): void => {
+      turn = setImmediate(fire)
+    }
+    const timer = setTimeout(turned, Math.min(delayMs, DELAY_MAX_MS))
+    return {
+      cancel: () => {
+        clearTimeout(timer)
+        clearImmediate(turn)
+      },
+    }
   },
 }
 

@@ -142,11 +142,12 @@ export interface RoundRobin {
   start(scope: Scope, frontPorts: readonly number[]): Promise<Running>
 }
 
-/** A front that does not answer a check is left out after 200 ms. */
+/** As `examples/deploy/haproxy.cfg` has it, with checks more often; a busy machine may take long to answer one. */
 const roundRobinHaproxy: RoundRobin = {
   title: 'HAProxy',
   start: (scope, frontPorts) => {
-    const more = 'balance roundrobin\n  option redispatch\n  default-server inter 100 fall 2 rise 1'
+    const checks = 'timeout check 5s\n  default-server inter 100 fall 1 rise 1'
+    const more = `balance roundrobin\n  option redispatch 1\n  retries 3\n  retry-on conn-failure 503\n  ${checks}`
     return startProgram(scope, haproxyProgram(frontPorts, 'option httpchk GET /ready', more))
   },
 }

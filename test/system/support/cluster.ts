@@ -108,6 +108,8 @@ function configOf(ledger: Ledger): Readonly<Record<string, unknown>> {
     server: {
       allowedHosts: ['127.0.0.1', 'front'],
       drainDelay: 1000,
+      // Calls of a crowd take their time on a busy machine.
+      drainTimeout: 15_000,
       previousStateKey: `\${PREVIOUS_KEY:-${otherKey}}`,
       tokens: Object.entries(tokens).map(([name, token]) => tokenOf(name, token)),
     },
