@@ -167,7 +167,7 @@ export function tries(world: World, client: SimClient): Try[] {
 }
 
 /**
- * The server was started for this call, and the start alone took longer than the call may.
+ * The server was started for this call or its client, and the start alone took longer than the call may.
  *
  * It takes most of the time by itself, and its pipes the rest; the proxy had not waited for more than a twelfth of it.
  */
@@ -177,7 +177,7 @@ function isStartTooLong(world: World, { plan, starts }: ServerFacts, { answers, 
   const wayMs = timeoutMs / 12 + ASKED_TIMES * (world.plan.instances?.delayMsMax ?? 0)
   if (heardAt === undefined || initMs <= timeoutMs / 2) return false
   const isTimeout = answers[0]?.text.includes('"reason":"timeout"') === true
-  return isTimeout && starts.some((at) => at >= heardAt && at <= heardAt + wayMs)
+  return isTimeout && starts.some((at) => Math.abs(at - heardAt) <= wayMs)
 }
 
 /** Questions were lost with the responses of their calls, which have the process of this client until their whole time is over. */
