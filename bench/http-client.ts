@@ -8,6 +8,7 @@
 
 import { type Socket, connect } from 'node:net'
 
+import { type Caller, type Load, RUN_LIMIT_MS } from './client.js'
 import {
   ANSWER_HEAD_BYTES,
   type AroundId,
@@ -31,7 +32,7 @@ const REVISION = '2025-06-18'
 
 const PARAMS = `{"protocolVersion":"${REVISION}","capabilities":{},"clientInfo":{"name":"bench","version":"1.0.0"}}`
 
-export interface HttpAnswer {
+interface HttpAnswer {
   readonly status: number
   /** The status line and the header fields. */
   readonly head: string
@@ -43,7 +44,7 @@ export interface HttpAnswer {
 }
 
 /** The value of a header field. */
-export function field(head: string, name: string): string | undefined {
+function field(head: string, name: string): string | undefined {
   return new RegExp(`\\r\\n${name}: *([^\\r]*)`, 'i').exec(head)?.[1]
 }
 
@@ -149,7 +150,7 @@ function lastMessage(events: Buffer): Buffer {
 }
 
 /** One socket with at most one request out. */
-export class Connection {
+class Connection {
   readonly #socket: Socket
   #reader: AnswerReader | undefined
   #answered: (answer: HttpAnswer) => void = () => {}
@@ -215,16 +216,6 @@ export class Connection {
   }
 }
 
-/** Calls of one tool with the same arguments. */
-export interface HttpLoad {
-  /** What the calls are, in turn. */
-  readonly forms: readonly AroundId[]
-  readonly answerBytes: number
-  readonly count: number
-  readonly connections: number
-  readonly timeLimitMs: number
-}
-
 /** A prepared request, numbered anew for every call. */
 class PreparedCall {
   readonly bytes: Buffer
@@ -261,7 +252,7 @@ class PreparedCalls {
 }
 
 /** As many MCP clients as there are connections, each with a session of its own where the server gives one. */
-export class HttpClient {
+export class HttpClient implements Caller {
   readonly #port: number
   readonly #connections: Connection[] = []
   #nextId = SMALL_IDS_FROM
@@ -271,32 +262,29 @@ export class HttpClient {
     this.#port = port
   }
 
-  /** Fails what is asked later. */
   end(cause: Error): void {
     this.#ended ??= cause
     for (const connection of this.#connections) connection.close()
   }
 
-  /** An id that no call of this client has had. */
   takeIds(count: number): number {
     const first = this.#nextId
     this.#nextId += count
     return first
   }
 
-  /** Sends one message on the first connection; for the handshake, not for measuring. */
-  async ask(body: string | Buffer, timeLimitMs: number): Promise<Buffer> {
+  /** On the first connection; a message is the line without its end. */
+  async ask(line: string | Buffer, timeLimitMs: number): Promise<Buffer> {
     const [connection] = await this.#ready(1)
     if (connection === undefined) throw new Error('no connection')
-    const answer = await this.#post(connection, body, timeLimitMs)
-    return answer.body
+    const answer = await this.#post(connection, String(line).trimEnd(), timeLimitMs)
+    return Buffer.concat([answer.body, Buffer.from('\n')])
   }
 
-  /** Sends `count` calls, one at a time on each of the connections, and gives the seconds it took. */
-  async throughput(load: HttpLoad): Promise<number> {
-    const connections = await this.#ready(load.connections)
+  async throughput(load: Load): Promise<number> {
+    const connections = await this.#ready(load.inflightMax)
     const first = this.takeIds(load.count)
-    return this.#bounded<number>(load.timeLimitMs, (done, failed) => {
+    return this.#bounded<number>(RUN_LIMIT_MS, (done, failed) => {
       let sent = 0
       let came = 0
       const began = performance.now()
@@ -319,14 +307,13 @@ export class HttpClient {
     })
   }
 
-  /** Sends the calls one at a time on one connection and gives each call's time in microseconds. */
-  async latencies(load: HttpLoad): Promise<number[]> {
+  async latencies(load: Load): Promise<number[]> {
     const [connection] = await this.#ready(1)
     if (connection === undefined) throw new Error('no connection')
     const calls = new PreparedCalls(this.#head('POST', connection.session), load.forms)
     const first = this.takeIds(load.count)
     const times: number[] = []
-    return this.#bounded<number[]>(load.timeLimitMs, (done, failed) => {
+    return this.#bounded<number[]>(RUN_LIMIT_MS, (done, failed) => {
       const next = () => {
         const id = first + times.length
         const bytes = calls.number(id)
@@ -344,10 +331,10 @@ export class HttpClient {
   }
 
   /** Opens a session, makes one call in it and deletes it, `count` times; gives the seconds it took. */
-  async sessions(load: HttpLoad): Promise<number> {
-    const connections = await this.#ready(load.connections)
+  async sessions(load: Load): Promise<number> {
+    const connections = await this.#ready(load.inflightMax)
     const first = this.takeIds(2 * load.count)
-    return this.#bounded<number>(load.timeLimitMs, (done, failed) => {
+    return this.#bounded<number>(RUN_LIMIT_MS, (done, failed) => {
       let begun = 0
       let ended = 0
       const began = performance.now()
