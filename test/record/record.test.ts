@@ -204,14 +204,6 @@ describe('the file of a recording', () => {
     await assert.rejects(openRecord(folder, { command: 'test' }), /exists already/)
   })
 
-  it('refuses everything after a write failed', async () => {
-    const file = newFile()
-    writeFileSync(file, '')
-    const record = new Recorder(file, await open(file, 'r'))
-    for (let at = 0; at < 2; at++) assert.throws(() => record.wire(event('{}\n')), /cannot record to .*EBADF/)
-    await assert.rejects(record.close(), TransportError)
-  })
-
   it(
     'says once when the disk is full, and refuses everything after it',
     { skip: !existsSync('/dev/full') },
@@ -222,7 +214,7 @@ describe('the file of a recording', () => {
       )
       for (let at = 0; at < 2; at++)
         assert.throws(() => record.wire(event('{}\n')), /cannot record to f\.jsonl: ENOSPC/)
-      await assert.rejects(record.close(), /ENOSPC/)
+      await assert.rejects(record.close(), TransportError)
       assert.equal(failures.length, 1)
       assert.match(failures.join(), /ENOSPC/)
     },
