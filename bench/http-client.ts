@@ -4,7 +4,7 @@
 // connection has one request out at a time, whose id is written over nine digits
 // of prepared bytes. Of an answer it reads the status and the length, and checks
 // the id at its fixed place, first or last, the length, which is known, and the last byte.
-// An answer in chunks, which no fast way gives, is put together and checked too.
+// An answer in chunks, as one with notifications before it, is put together and checked too.
 
 import { type Socket, connect } from 'node:net'
 
@@ -216,38 +216,25 @@ class Connection {
   }
 }
 
-/** A prepared request, numbered anew for every call. */
-class PreparedCall {
-  readonly bytes: Buffer
-  readonly #idAt: number
-
-  constructor(head: string, { before, after }: AroundId) {
-    // Over HTTP a message is the line without its end.
-    const rest = after.subarray(0, after.length - 1)
-    const length = before.length + ID_DIGITS + rest.length
-    const start = Buffer.concat([Buffer.from(`${head}Content-Length: ${length}\r\n\r\n`), before])
-    this.#idAt = start.length
-    this.bytes = Buffer.concat([start, Buffer.from('0'.repeat(ID_DIGITS)), rest])
-  }
-
-  number(id: number): Buffer {
-    writeId(this.bytes, this.#idAt, id)
-    return this.bytes
+function preparedCall(head: string, { before, after }: AroundId): (id: number) => Buffer {
+  // Over HTTP a message is the line without its end.
+  const rest = after.subarray(0, after.length - 1)
+  const length = before.length + ID_DIGITS + rest.length
+  const start = Buffer.concat([Buffer.from(`${head}Content-Length: ${length}\r\n\r\n`), before])
+  const bytes = Buffer.concat([start, Buffer.from('0'.repeat(ID_DIGITS)), rest])
+  return (id) => {
+    writeId(bytes, start.length, id)
+    return bytes
   }
 }
 
-/** The requests of one connection, which takes them in turn. */
-class PreparedCalls {
-  readonly #calls: readonly PreparedCall[]
-
-  constructor(head: string, forms: readonly AroundId[]) {
-    this.#calls = forms.map((form) => new PreparedCall(head, form))
-  }
-
-  number(id: number): Buffer {
-    const call = this.#calls[id % this.#calls.length]
+/** The requests of one connection, which takes them in turn; each is numbered anew for every call. */
+function preparedCalls(head: string, forms: readonly AroundId[]): (id: number) => Buffer {
+  const calls = forms.map((form) => preparedCall(head, form))
+  return (id) => {
+    const call = calls[id % calls.length]
     if (call === undefined) throw new Error('no calls')
-    return call.number(id)
+    return call(id)
   }
 }
 
@@ -289,12 +276,12 @@ export class HttpClient implements Caller {
       let came = 0
       const began = performance.now()
       for (const connection of connections) {
-        const calls = new PreparedCalls(this.#head('POST', connection.session), load.forms)
+        const call = preparedCalls(this.#head('POST', connection.session), load.forms)
         const next = () => {
           if (sent === load.count) return
           const id = first + sent
           sent += 1
-          connection.send(calls.number(id), false, (answer) => receive(answer, id), failed)
+          connection.send(call(id), false, (answer) => receive(answer, id), failed)
         }
         const receive = (answer: HttpAnswer, id: number) => {
           check(answer, id, load.answerBytes)
@@ -310,13 +297,13 @@ export class HttpClient implements Caller {
   async latencies(load: Load): Promise<number[]> {
     const [connection] = await this.#ready(1)
     if (connection === undefined) throw new Error('no connection')
-    const calls = new PreparedCalls(this.#head('POST', connection.session), load.forms)
+    const call = preparedCalls(this.#head('POST', connection.session), load.forms)
     const first = this.takeIds(load.count)
     const times: number[] = []
     return this.#bounded<number[]>(RUN_LIMIT_MS, (done, failed) => {
       const next = () => {
         const id = first + times.length
-        const bytes = calls.number(id)
+        const bytes = call(id)
         const sentAt = performance.now()
         const receive = (answer: HttpAnswer) => {
           times.push((performance.now() - sentAt) * 1000)
@@ -353,7 +340,7 @@ export class HttpClient implements Caller {
           const session = field(answer.head, 'mcp-session-id') ?? ''
           const form = load.forms[(id >> 1) % load.forms.length]
           if (form === undefined) throw new Error('no calls')
-          const call = new PreparedCall(this.#head('POST', session), form).number(id + 1)
+          const call = preparedCall(this.#head('POST', session), form)(id + 1)
           const called = (result: HttpAnswer) => {
             check(result, id + 1, load.answerBytes)
             connection.send(`${this.#head('DELETE', session)}\r\n`, false, over, failed)
