@@ -31,21 +31,12 @@ export interface Row {
 export const atLeast = (value: number): Aim => ({ kind: 'at least', value, unit: '' })
 export const atMost = (value: number, unit = ''): Aim => ({ kind: 'at most', value, unit })
 
-/** The values of one way over all rounds in which it was measured. */
-function valuesOf<T>(outcome: Outcome<T>, way: Way, value: (sample: T) => number | undefined): number[] {
-  return outcome.rounds.flatMap((round) => {
-    const sample = round.get(way)
-    const number = sample === undefined ? undefined : value(sample)
-    return number === undefined || Number.isNaN(number) ? [] : [number]
-  })
-}
-
-/** `ratio` of every round in which all of `ways` were measured. */
+/** `ratio` of every round in which all of `ways` were measured; of one way its own values. */
 function ratiosOf<T>(
   outcome: Outcome<T>,
   ways: readonly Way[],
   value: (sample: T) => number | undefined,
-  ratio: (values: readonly number[]) => number,
+  ratio: (values: readonly number[]) => number = ([own = Number.NaN]) => own,
 ): number[] {
   return outcome.rounds.flatMap((round) => {
     const values = ways.flatMap((way) => {
@@ -97,7 +88,7 @@ export function addedRows<T>(plan: RowPlan<T>): Row[] {
       ? ratiosOf(outcome, [base, 'direct'], value, quotient)
       : ratiosOf(outcome, [way, base, 'direct'], value, addedQuotient),
   )
-  const middle = (way: Way) => median(valuesOf(outcome, way, value))
+  const middle = (way: Way) => median(ratiosOf(outcome, [way], value))
   return made.map((row) => {
     const way = plan.ways.find((name) => name === row.way)
     if (way === undefined || row.spread === undefined) return row
@@ -109,7 +100,7 @@ export function addedRows<T>(plan: RowPlan<T>): Row[] {
 function rows<T>(plan: RowPlan<T>, ratios: (way: Way) => number[]): Row[] {
   const { base = 'relay' } = plan
   const shown = (way: Way) => {
-    const values = valuesOf(plan.outcome, way, plan.value)
+    const values = ratiosOf(plan.outcome, [way], plan.value)
     return values.length === 0 ? '' : plan.show(median(values))
   }
   return plan.ways

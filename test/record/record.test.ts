@@ -128,18 +128,13 @@ describe('the lines of a recording', () => {
     assert.equal(bytesIn(line).toString(), text)
   })
 
-  it('names the schema where it is not the default', async () => {
-    const [line] = await recorded([event('{}\n', { schema: 'b"c' })])
-    assert.match(line ?? '', /^\{"t":0\.001204,"hop":"client","schema":"b\\"c","conn":1,/)
-  })
-
-  it('names the service of an upstream hop', async () => {
-    const [line] = await recorded([
-      event('{}\n', { hop: 'upstream', service: 'a "b"', connection: 2, direction: 'out' }),
-    ])
-    assert.equal(
-      line,
-      '{"t":0.001204,"hop":"upstream","service":"a \\"b\\"","conn":2,"dir":"out","frame":{}}',
+  it('names the schema where it is not the default, and the service of an upstream hop', async () => {
+    const upstream = { hop: 'upstream', service: 'a "b"', connection: 2, direction: 'out' } as const
+    const lines = await recorded([event('{}\n', { schema: 'b"c' }), event('{}\n', upstream)])
+    assert.match(lines[0] ?? '', /^\{"t":0\.001204,"hop":"client","schema":"b\\"c","conn":1,/)
+    assert.match(
+      lines[1] ?? '',
+      /^\{"t":0\.001204,"hop":"upstream","service":"a \\"b\\"","conn":2,"dir":"out",/,
     )
   })
 

@@ -7,7 +7,7 @@ import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { resolveConfig } from '../../src/config/config.js'
 import { openGateway } from '../../src/gateway/gateway.js'
-import { at, listAt, numberAt, parsed, textAt } from '../integration/support/json.js'
+import { at, numberAt, parsed, textAt } from '../integration/support/json.js'
 import { itServer, root } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { EventReader, handshake, message, messageIn, open, send } from '../transports/support/http.js'
@@ -52,12 +52,6 @@ async function askable(port: number): Promise<Fields> {
   const opened = await send(port, { headers: id, body: message('notifications/initialized') })
   assert.equal(opened.status, 202)
   return id
-}
-
-/** What the server got, in this order. */
-async function linesOf(port: number): Promise<unknown[]> {
-  const { body } = await send(port, { body: call(99, 'seen') })
-  return listAt(saidIn(body), 'lines').map((line) => parsed(Buffer.from(String(line), 'base64').toString()))
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
@@ -124,29 +118,6 @@ const operations: readonly (readonly [string, Operation])[] = [
       const reader = new EventReader(await open(port, { method: 'GET', headers }))
       assert.match((await reader.next())?.data ?? '', /"id":1,.*\\"n\\":\\"r\\"/)
       assert.equal(await reader.next(), undefined)
-    },
-  ],
-  [
-    'the end of a session',
-    async (port) => {
-      const session = await handshake(port)
-      assert.equal((await send(port, { method: 'DELETE', headers: session })).status, 200)
-      assert.equal((await send(port, { headers: session, body: message('ping', 1) })).status, 404)
-    },
-  ],
-  [
-    'a call that is cancelled by its client',
-    async (port) => {
-      const session = await handshake(port)
-      const held = new EventReader(
-        await open(port, { headers: session, body: call(1, 'hold', { key: 'c' }) }),
-      )
-      const params = { requestId: 1, reason: 'no more' }
-      await send(port, { headers: session, body: message('notifications/cancelled', undefined, params) })
-      assert.equal(await held.next(), undefined)
-      await until(async () =>
-        (await linesOf(port)).some((line) => at(line, 'params', 'reason') === 'no more'),
-      )
     },
   ],
   [
