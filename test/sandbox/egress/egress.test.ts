@@ -293,23 +293,18 @@ describe('a request', () => {
     assert.equal(scene.time.waiting, 0)
   })
 
-  test('of which no byte comes is none, and nothing is said of it', async () => {
-    const scene = new Scene()
-    const program = scene.connect()
-    program.input.end()
-    await settled()
-    assert(program.isDropped)
-    assert.deepEqual([program.heard, scene.log], ['', []])
-  })
-
-  test('whose program ends before it is whole is none', async () => {
-    const scene = new Scene()
-    const program = scene.connect()
-    program.input.end('CONN')
-    await settled()
-    assert(program.isDropped)
-    assert.deepEqual(scene.asked, [])
-  })
+  for (const [title, bytes] of [
+    ['of which no byte comes is none, and nothing is said of it', ''],
+    ['whose program ends before it is whole is none', 'CONN'],
+  ] as const)
+    test(title, async () => {
+      const scene = new Scene()
+      const program = scene.connect()
+      program.input.end(bytes)
+      await settled()
+      assert(program.isDropped)
+      assert.deepEqual([scene.asked, program.heard, scene.log], [[], '', []])
+    })
 })
 
 function splitHead(text: string): readonly [head: string, rest: string] {
