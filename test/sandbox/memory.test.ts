@@ -39,4 +39,17 @@ describe('an interpreter', () => {
     assert(kept < 5, `of ${outputs.length} outputs ${kept} are kept`)
     assert.equal(repl.isOver, false)
   })
+
+  test('that has ended ends the code that runs, and code that comes later', async () => {
+    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+    const exit = { code: 3, signal: undefined }
+    const input = new PassThrough()
+    const exited = new Promise<typeof exit>((resolve) => input.once('data', () => resolve(exit)))
+    const driver = { stdin, stdout, stderr, exited, interrupt: () => {}, kill: () => {} }
+    const repl = new Repl(driver, newOutput, () => 'nonce')
+    const running = repl.evaluate('1')
+    input.write('end')
+    assert.deepEqual(await running, { kind: 'gone', exit })
+    assert.deepEqual(await repl.evaluate('1'), { kind: 'gone', exit })
+  })
 })
