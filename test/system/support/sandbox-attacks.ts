@@ -27,7 +27,6 @@ import {
 import { findScopes } from '../../../src/sandbox/runtimes/bubblewrap/scope.js'
 import { plainSpec, ran, said, shell, startedMachine } from '../../sandbox/machine-contract.js'
 import { until } from '../../integration/support/waiting.js'
-import { marked } from './sandbox-commands.js'
 import type { SandboxScene } from './sandbox-scene.js'
 
 const MiB = 1024 * 1024
@@ -547,10 +546,23 @@ let sleepers = 0
 
 /** Starts a program that waits, and gives its number on the host. */
 async function asleep(inside: Machine): Promise<number> {
-  const mark = `${3_000_000 + process.pid}.${++sleepers}`
-  inside.run({ program: 'sleep', args: [mark] }).stdout.resume()
-  await until(() => marked(mark).length === 1)
-  return Number(marked(mark)[0])
+  const line = `sleep\0${3_000_000 + process.pid}.${++sleepers}\0`
+  inside.run({ program: 'sleep', args: line.split('\0').slice(1, 2) }).stdout.resume()
+  await until(() => pidOf(line) !== undefined)
+  return pidOf(line) ?? assert.fail()
+}
+
+function pidOf(line: string): number | undefined {
+  const names = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  const found = names.find((name) => {
+    try {
+      return readFileSync(`/proc/${name}/cmdline`, 'latin1') === line
+    } catch {
+      // It has ended.
+      return false
+    }
+  })
+  return found === undefined ? undefined : Number(found)
 }
 
 function uidOf(pid: number): number {
