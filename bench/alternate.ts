@@ -1,22 +1,15 @@
 // One alternating run: all subjects alive at once, each measured once a round, in changing order.
 
-import { type Place, Subject, type SubjectSpec, type Way } from './subject.js'
 import { roundOrder } from './statistics.js'
+import { type Place, Subject, type SubjectSpec, type Way } from './subject.js'
 
-/** What a run has to know of a subject. */
-export interface Measured {
-  readonly way: Way
-  explain(error: unknown): string
-  close(): Promise<void>
-}
-
-export interface Plan<T, S extends Measured = Subject> {
+export interface Plan<T> {
   readonly rounds: number
   /** The subjects are started anew this often, since one process may be lucky for all its life. */
   readonly generations: number
-  /** Runs once on a fresh subject, unmeasured: compilers warm up, buffers grow. */
-  warm(subject: S): Promise<void>
-  measure(subject: S): Promise<T>
+  /** How often a fresh subject is measured for nothing: compilers warm up, buffers grow. */
+  readonly warmUps: number
+  readonly once: (subject: Subject) => Promise<T>
 }
 
 /** What every round gave for every way, and why a way is missing. */
@@ -25,23 +18,19 @@ export interface Outcome<T> {
   readonly failures: ReadonlyMap<Way, string>
 }
 
-interface Spec {
-  readonly way: Way
-}
-
-class Run<T, S extends Measured, P extends Spec> {
+class Run<T> {
   readonly rounds: Map<Way, T>[] = []
   readonly failures = new Map<Way, string>()
-  readonly #start: (spec: P) => Promise<S>
-  readonly #plan: Plan<T, S>
+  readonly #place: Place
+  readonly #plan: Plan<T>
 
-  constructor(start: (spec: P) => Promise<S>, plan: Plan<T, S>) {
-    this.#start = start
+  constructor(place: Place, plan: Plan<T>) {
+    this.#place = place
     this.#plan = plan
   }
 
-  async generation(specs: readonly P[], rounds: number): Promise<void> {
-    const subjects: S[] = []
+  async generation(specs: readonly SubjectSpec[], rounds: number): Promise<void> {
+    const subjects: Subject[] = []
     try {
       for (const spec of specs) {
         const subject = await this.#open(spec)
@@ -53,11 +42,11 @@ class Run<T, S extends Measured, P extends Spec> {
     }
   }
 
-  async #open(spec: P): Promise<S | undefined> {
+  async #open(spec: SubjectSpec): Promise<Subject | undefined> {
     if (this.failures.has(spec.way)) return undefined
     try {
-      const subject = await this.#start(spec)
-      await this.#guard(subject, () => this.#plan.warm(subject))
+      const subject = await Subject.open(spec, this.#place)
+      for (let n = 0; n < this.#plan.warmUps; n += 1) await this.#measured(subject)
       return subject
     } catch (error) {
       this.#failed(spec.way, error instanceof Error ? error.message : String(error))
@@ -65,21 +54,21 @@ class Run<T, S extends Measured, P extends Spec> {
     }
   }
 
-  async #round(subjects: readonly S[]): Promise<void> {
+  async #round(subjects: readonly Subject[]): Promise<void> {
     const round = new Map<Way, T>()
     const order = subjects.length === 0 ? [] : roundOrder(subjects, this.rounds.length)
     for (const subject of order) {
-      if (this.failures.has(subject.way)) continue
-      const value = await this.#guard(subject, () => this.#plan.measure(subject))
+      const value = await this.#measured(subject)
       if (value !== undefined) round.set(subject.way, value)
     }
     this.rounds.push(round)
   }
 
   /** A subject that fails once is out for the rest of the figure; the others go on. */
-  async #guard<R>(subject: S, work: () => Promise<R>): Promise<R | undefined> {
+  async #measured(subject: Subject): Promise<T | undefined> {
+    if (this.failures.has(subject.way)) return undefined
     try {
-      return await work()
+      return await this.#plan.once(subject)
     } catch (error) {
       this.#failed(subject.way, subject.explain(error))
       return undefined
@@ -93,21 +82,12 @@ class Run<T, S extends Measured, P extends Spec> {
 }
 
 /** Measures all `specs` in `plan.rounds` rounds. */
-export function alternate<T>(
+export async function alternate<T>(
   specs: readonly SubjectSpec[],
   place: Place,
   plan: Plan<T>,
 ): Promise<Outcome<T>> {
-  return alternateAny(specs, (spec) => Subject.open(spec, place), plan)
-}
-
-/** The same with subjects of another kind, which `start` makes ready to be measured. */
-export async function alternateAny<T, S extends Measured, P extends Spec>(
-  specs: readonly P[],
-  start: (spec: P) => Promise<S>,
-  plan: Plan<T, S>,
-): Promise<Outcome<T>> {
-  const run = new Run(start, plan)
+  const run = new Run(place, plan)
   for (let n = 0; n < plan.generations; n += 1) {
     const before = Math.round((n * plan.rounds) / plan.generations)
     const after = Math.round(((n + 1) * plan.rounds) / plan.generations)

@@ -32,22 +32,51 @@ const FOREIGN_LINES_MAX = 1000
 /** Calls up to this long are copied into the slab; of longer ones the slab has the ids. */
 const CALL_COPY_BYTES_MAX = 4096
 
-/** Prepared calls of one tool, of as many forms in turn; their ids differ, and their length does not. */
-export class CallSlab {
-  readonly count: number
+/** What one run sends. */
+export interface Load {
+  /** What the calls are, in turn. */
+  readonly forms: readonly AroundId[]
   readonly answerBytes: number
+  readonly count: number
+  /** Over HTTP as many connections, with one call at a time each. */
+  readonly inflightMax: number
+}
+
+/** A client of either transport. */
+export interface Caller {
+  /** Sends a line and gives the one that answers it; for the handshake, not for measuring. */
+  ask(line: string | Buffer, timeLimitMs: number): Promise<Buffer>
+  /** An id that no call of this client has had. */
+  takeIds(count: number): number
+  /** Sends all calls, never more than `inflightMax` unanswered, and gives the seconds it took. */
+  throughput(load: Load): Promise<number>
+  /**
+   * Sends the calls one at a time and gives each call's time in microseconds.
+   *
+   * With `flow`, whose client has one connection alone, its calls are kept in flight beside them for as long as small
+   * calls are left.
+   */
+  latencies(load: Load, flow?: Load): Promise<number[]>
+  /** Fails what runs and whatever is asked later. */
+  end(cause: Error): void
+}
+
+export const RUN_LIMIT_MS = 120_000
+
+/** Prepared calls of one tool; their ids differ, and their length does not. */
+class CallSlab {
+  readonly count: number
   readonly #forms: readonly AroundId[]
   readonly #bytes: Buffer
   readonly #stride: number
   readonly #isWhole: boolean
 
-  constructor(forms: readonly AroundId[], count: number, answerBytes: number) {
+  constructor({ forms, count }: Load) {
     const ids = Buffer.from('0'.repeat(ID_DIGITS))
     const whole = forms.map(({ before, after }) => Buffer.concat([before, ids, after]))
     const [first = ids] = whole
     if (whole.some(({ length }) => length !== first.length)) throw new Error('calls of different lengths')
     this.count = count
-    this.answerBytes = answerBytes
     this.#forms = forms
     this.#isWhole = first.length <= CALL_COPY_BYTES_MAX
     this.#stride = this.#isWhole ? first.length : ID_DIGITS
@@ -86,7 +115,7 @@ export class CallSlab {
   }
 }
 
-/** The answers to one slab: which of them came, each exactly once. */
+/** The answers to one load: which of them came, each exactly once. */
 class Lane {
   readonly first: number
   readonly count: number
@@ -94,11 +123,11 @@ class Lane {
   readonly #seen: Uint8Array
   done = 0
 
-  constructor(first: number, slab: CallSlab) {
+  constructor(first: number, { count, answerBytes }: Load) {
     this.first = first
-    this.count = slab.count
-    this.answerBytes = slab.answerBytes
-    this.#seen = new Uint8Array(slab.count)
+    this.count = count
+    this.answerBytes = answerBytes
+    this.#seen = new Uint8Array(count)
   }
 
   /** False when the id was never sent or was answered before. */
@@ -217,16 +246,11 @@ function unexpected(what: string, bytes: Buffer, at: number): Error {
   return new Error(`${what}, near: ${bytes.toString('latin1', at, at + SHOWN_BYTES_MAX)}`)
 }
 
-/** What a window run and a mixed run are given. */
-export interface Load {
-  readonly slab: CallSlab
-  readonly inflightMax: number
-  readonly timeLimitMs: number
-}
-
-/** One connection to a subject: lines for the handshake, runs for the measurements. */
-export class Client {
+/** One connection to a subject on pipes. */
+export class Client implements Caller {
   readonly #to: Writable
+  /** Slabs are the client's work, so each is made once and outside every clock. */
+  readonly #slabs = new WeakMap<Load, CallSlab>()
   #receive: (chunk: Buffer) => void
   #fail: ((error: Error) => void) | undefined
   #ended: Error | undefined
@@ -247,13 +271,12 @@ export class Client {
     to.on('error', (error) => this.end(error))
   }
 
-  /** Fails what runs and whatever is asked later. */
   end(cause: Error): void {
     this.#ended ??= cause
     this.#fail?.(this.#ended)
   }
 
-  /** Sends a line and waits for the next one that has an id; for the handshake, not for measuring. */
+  /** The answer is the next line that has an id. */
   ask(line: string | Buffer, timeLimitMs: number): Promise<Buffer> {
     return this.#bounded(timeLimitMs, (done) => {
       let pieces: Buffer[] = []
@@ -275,30 +298,27 @@ export class Client {
     this.#to.write(line)
   }
 
-  /** An id that no call of this connection has had. */
-  takeSmallIds(count: number): number {
+  takeIds(count: number): number {
     const first = this.#nextSmallId
     this.#nextSmallId += count
     return first
   }
 
   /**
-   * Sends the whole slab, never more than `inflightMax` unanswered, and gives the seconds it took.
-   *
    * What one read of answers frees is asked again in one write: the window
    * bounds what can wait in the stream, so its own back-pressure needs no look.
    */
   async throughput(load: Load): Promise<number> {
-    const { slab, inflightMax } = load
-    const first = this.takeSmallIds(slab.count)
+    const slab = this.#slabOf(load)
+    const first = this.takeIds(slab.count)
     slab.renumber(first)
-    const lane = new Lane(first, slab)
+    const lane = new Lane(first, load)
     const reader = new AnswerReader(lane, undefined)
     const began = performance.now()
-    const ended = await this.#bounded<number>(load.timeLimitMs, (done) => {
+    const ended = await this.#bounded<number>(RUN_LIMIT_MS, (done) => {
       let sent = 0
       const fill = () => {
-        const until = Math.min(slab.count, lane.done + inflightMax)
+        const until = Math.min(slab.count, lane.done + load.inflightMax)
         if (until > sent) slab.send(this.#to, sent, until)
         sent = until
       }
@@ -312,21 +332,15 @@ export class Client {
     return (ended - began) / 1000
   }
 
-  /**
-   * Sends the slab of `load` one call at a time and gives each call's time in microseconds.
-   *
-   * With `flow`, that slab's calls are kept in flight beside them on the same
-   * connection for as long as small calls are left.
-   */
   latencies(load: Load, flow?: Load): Promise<number[]> {
-    const { slab } = load
-    const first = this.takeSmallIds(slab.count)
+    const slab = this.#slabOf(load)
+    const first = this.takeIds(slab.count)
     slab.renumber(first)
-    const lane = new Lane(first, slab)
+    const lane = new Lane(first, load)
     const large = flow === undefined ? undefined : this.#openFlow(flow)
     const reader = new AnswerReader(lane, large?.lane)
     const times: number[] = []
-    return this.#bounded<number[]>(load.timeLimitMs, (done) => {
+    return this.#bounded<number[]>(RUN_LIMIT_MS, (done) => {
       let sentAt = 0
       const next = () => {
         // performance.now() reads the clock of process.hrtime() without making a bigint.
@@ -348,19 +362,25 @@ export class Client {
   }
 
   #openFlow(flow: Load): { lane: Lane; fill: (more: boolean) => void; idle: () => boolean } {
-    const { slab, inflightMax } = flow
+    const slab = this.#slabOf(flow)
     const first = this.#nextLargeId
     this.#nextLargeId += slab.count
     slab.renumber(first)
-    const lane = new Lane(first, slab)
+    const lane = new Lane(first, flow)
     let sent = 0
     const fill = (more: boolean) => {
-      const until = more ? Math.min(slab.count, lane.done + inflightMax) : sent
+      const until = more ? Math.min(slab.count, lane.done + flow.inflightMax) : sent
       if (more && until === slab.count) throw new Error('the flow ended before the small calls did')
       if (until > sent) slab.send(this.#to, sent, until)
       sent = until
     }
     return { lane, fill, idle: () => lane.done === sent }
+  }
+
+  #slabOf(load: Load): CallSlab {
+    const slab = this.#slabs.get(load) ?? new CallSlab(load)
+    this.#slabs.set(load, slab)
+    return slab
   }
 
   #bounded<T>(timeLimitMs: number, start: (done: (value: T) => void) => void): Promise<T> {

@@ -6,7 +6,7 @@
 
 import { parseArgs } from 'node:util'
 
-import { stringBody } from './wire.js'
+import { blob } from './wire.js'
 
 const { values: flags } = parseArgs({
   options: { stateless: { type: 'boolean', default: false } },
@@ -43,27 +43,17 @@ function isRequest(value: unknown): value is { readonly id: unknown; readonly me
   return typeof value === 'object' && value !== null && 'id' in value && 'method' in value
 }
 
-/** The results of `blob`, by how many bytes of text they have. */
-const blobs = new Map<number, Buffer>()
-
-function blobOf(bytes: number): Buffer {
-  const known = blobs.get(bytes)
-  if (known !== undefined) return known
-  const head = Buffer.from(`{${complete}"content":[{"type":"text","text":"`)
-  const blob = Buffer.concat([head, stringBody(bytes), Buffer.from(`"}]${serverInfo}}`)])
-  blobs.set(bytes, blob)
-  return blob
-}
-
 /** The answer to a call of `blob`, in parts; undefined for every other message. */
 function blobAnswer(text: string): readonly Buffer[] | undefined {
   const [, bytes, envelope] = /"arguments":\{"bytes":(\d+),"envelope":"(id \w+)"/.exec(text) ?? []
   const id = /^\{"jsonrpc":"2.0","id":(\d+)/.exec(text)?.[1]
   if (bytes === undefined || id === undefined) return undefined
-  const result = blobOf(Number(bytes))
-  return envelope === 'id first'
-    ? [Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":`), result, Buffer.from('}')]
-    : [Buffer.from('{"result":'), result, Buffer.from(`,"jsonrpc":"2.0","id":${id}}`)]
+  const [before, after] =
+    envelope === 'id first'
+      ? [`{"jsonrpc":"2.0","id":${id},"result":`, '}']
+      : ['{"result":', `,"jsonrpc":"2.0","id":${id}}`]
+  const head = Buffer.from(`${before}{${complete}"content":[{"type":"text","text":"`)
+  return [head, blob(Number(bytes)), Buffer.from(`"}]${serverInfo}}${after}`)]
 }
 
 /** Undefined where nothing was asked. */

@@ -3,12 +3,11 @@
 // Each combination, and the relay between old ends, makes the same calls in turn. A result that is joined or
 // scanned a second time on one of these ways costs several times the processor time of one between old ends.
 
-import { LineEnds } from './era-ends.js'
-import { BLOB_TOOL, CELLS, type Cell, blobCall } from './era-messages.js'
+import { BLOB_TOOL, CELLS, type Cell, LineEnds, blobCall } from './era-ends.js'
 import { type Figure, MB, type Settings, roundsOf } from './figures.js'
 import { cpuSeconds } from './process-facts.js'
 import { type Row, atLeast, atMost } from './report.js'
-import { median, roundOrder, spread } from './statistics.js'
+import { median, ratios, roundOrder, spread } from './statistics.js'
 import type { Envelope } from './wire.js'
 
 const SIZES = [250_000, 500_000, MB, 1_200_000, 4 * MB, 16 * MB]
@@ -73,13 +72,6 @@ async function measured(settings: Settings, all: readonly LineEnds[], rounds: nu
   return samples
 }
 
-/** `one` over `other`, round by round. */
-function ratios(one: readonly number[] = [], other: readonly number[] = []): number[] {
-  return one.map((value, round) => value / (other[round] ?? Number.NaN))
-}
-
-const blank = { direct: '', spreadUnit: '', aside: '', note: '' }
-
 /** The combination and envelope that cost most over old ends, of one size. */
 function cpuRow({ place }: Settings, samples: Samples, bytes: number): Row {
   const each = place.envelopes.flatMap((envelope) => {
@@ -91,7 +83,6 @@ function cpuRow({ place }: Settings, samples: Samples, bytes: number): Row {
   })
   const worst = each.toSorted((a, b) => median(b.over) - median(a.over))[0]
   return {
-    ...blank,
     figure: `CPU per MB, results of ${bytes / MB} MB, worst of eras and envelopes / old ends`,
     way: worst?.title ?? '',
     relay: `${median(worst?.old ?? []).toFixed(2)} ms`,
@@ -110,7 +101,6 @@ function throughputRow({ place }: Settings, samples: Samples, { name }: Cell): R
     relay: samples.get(keyOf(oldEnds.name, MB, envelope))?.seconds ?? [],
   }))
   return {
-    ...blank,
     figure: 'results of 1 MB, throughput over the relay between old ends',
     way: name,
     relay: perSecond(all.flatMap(({ relay }) => relay)),

@@ -3,16 +3,14 @@
 // Only the proxy's own processor time counts, so client and servers are simple and parse. The proxies take turns after a
 // millisecond or two, hundreds of times in one round, so that what else the machine does meets all of them alike.
 
-import { type Cell, CELLS, call } from './era-messages.js'
-import { LineEnds } from './era-ends.js'
+import { type Cell, CELLS, LineEnds, call } from './era-ends.js'
 import { type Figure, type Settings, roundsOf } from './figures.js'
 import { cpuSeconds } from './process-facts.js'
 import { type Row, atMost } from './report.js'
-import { median, roundOrder, spread } from './statistics.js'
+import { median, ratios, roundOrder, spread } from './statistics.js'
 
 const AIM = atMost(1.15)
 
-const FIGURE = 'processor time of a small call between eras / between old ones'
 const TURNS = 200
 const QUICK_TURNS = 16
 const WARM_UP_TURNS = 320
@@ -65,33 +63,19 @@ async function measured(settings: Settings): Promise<Values> {
   return values
 }
 
-function isBetweenOldOnes({ isNewClient, isNewServer }: Cell): boolean {
-  return !isNewClient && !isNewServer
-}
-
 function shown(values: readonly number[]): string {
   return `${median(values).toFixed(1)} µs`
 }
 
-function rowsOf(values: Values): Row[] {
-  return CELLS.filter((cell) => !isBetweenOldOnes(cell)).map((cell): Row => {
-    const base = CELLS.find(isBetweenOldOnes)
-    const old = (base && values.get(base)) ?? []
-    const own = values.get(cell) ?? []
-    const ratios = own.map((value, round) => value / (old[round] ?? Number.NaN))
-    return {
-      figure: FIGURE,
-      way: cell.name,
-      direct: '',
-      relay: shown(old),
-      own: shown(own),
-      spread: spread(ratios),
-      spreadUnit: '',
-      aim: AIM,
-      aside: '',
-      note: '',
-    }
-  })
+export const eras: Figure = async (settings) => {
+  const values = await measured(settings)
+  const [old = [], ...others] = CELLS.map((cell) => values.get(cell) ?? [])
+  return others.map((own, at): Row => ({
+    figure: 'processor time of a small call between eras / between old ones',
+    way: CELLS[at + 1]?.name ?? '',
+    relay: shown(old),
+    own: shown(own),
+    spread: spread(ratios(own, old)),
+    aim: AIM,
+  }))
 }
-
-export const eras: Figure = async (settings) => rowsOf(await measured(settings))

@@ -1,7 +1,7 @@
 // The figures measured on a running connection: throughput, latency, processor time.
 
-import { type Outcome, alternate } from './alternate.js'
-import { CallSlab, type Load } from './client.js'
+import { type Outcome, type Plan, alternate } from './alternate.js'
+import type { Load } from './client.js'
 import { cpuSeconds } from './process-facts.js'
 import { type Aim, type Row, addedRows, atLeast, atMost, relayRows } from './report.js'
 import { median, percentile } from './statistics.js'
@@ -25,7 +25,6 @@ import {
 } from './wire.js'
 
 export const MB = 1_000_000
-export const RUN_LIMIT_MS = 120_000
 /** How many digits `swallow` answers. */
 const LENGTH_DIGITS = 8
 
@@ -40,7 +39,7 @@ export interface Settings {
 export type Figure = (settings: Settings) => Promise<Row[]>
 
 function specsOf({ place }: Settings): SubjectSpec[] {
-  return [directSpec(), relaySpec(), ...proxySpecs(place)]
+  return [directSpec, relaySpec, ...proxySpecs(place)]
 }
 
 function waysOf(specs: readonly SubjectSpec[]): Way[] {
@@ -51,63 +50,69 @@ export function roundsOf(settings: Settings, usual: number, quick: number): numb
   return settings.rounds ?? (settings.quick ? quick : usual)
 }
 
-export function generationsOf(settings: Settings, rounds: number): number {
-  return settings.quick ? 1 : Math.min(3, rounds)
+/** How a figure is measured: in so many rounds, of so many calls at a time. */
+interface Usual {
+  readonly rounds: number
+  readonly quickRounds: number
+  /** How many calls it takes until the cost of one no longer falls, of whichever way takes longest. */
+  readonly warmCalls: number
+  readonly count: number
 }
 
-/**
- * How many runs of `count` calls a fresh process is given before it is measured.
- *
- * `calls` is how many it takes until the cost of a call no longer falls, of whichever way takes longest.
- */
-export function warmUpsOf(settings: Settings, calls: number, count: number): number {
-  return settings.quick ? 2 : Math.ceil(calls / count)
+export function planOf<T>(settings: Settings, usual: Usual, once: (subject: Subject) => Promise<T>): Plan<T> {
+  const rounds = roundsOf(settings, usual.rounds, usual.quickRounds)
+  return {
+    rounds,
+    generations: settings.quick ? 1 : Math.min(3, rounds),
+    warmUps: settings.quick ? 2 : Math.ceil(usual.warmCalls / usual.count),
+    once,
+  }
 }
 
-export interface Sample {
-  readonly seconds: number
-  /** Of the subject's process alone. */
+/** What a subject is sent, which is prepared once for each and outside of every clock. */
+export type LoadOf = (subject: Subject) => Load
+
+function remembered(make: LoadOf): LoadOf {
+  const made = new WeakMap<Subject, Load>()
+  return (subject) => {
+    const load = made.get(subject) ?? make(subject)
+    made.set(subject, load)
+    return load
+  }
+}
+
+type Size = Pick<Load, 'count' | 'inflightMax'>
+
+export function smallCalls({ place }: Settings, size: Size): LoadOf {
+  return remembered((subject) => ({
+    ...size,
+    forms: smallCallsOf(place.envelopes, subject.tool('echo')),
+    answerBytes: SMALL_ANSWER_BYTES,
+  }))
+}
+
+export function blobCalls(envelopes: readonly Envelope[], bytes: number, size: Size): LoadOf {
+  return remembered((subject) => ({
+    ...size,
+    forms: envelopes.map((envelope) => blobCall(envelope, subject.tool('blob'), bytes)),
+    answerBytes: resultBytes(bytes),
+  }))
+}
+
+interface Sample {
+  readonly perSecond: number
+  /** Of the subject's process alone, for one call. */
   readonly cpuSeconds: number | undefined
 }
 
 /** One throughput run with the subject's processor time beside it. */
-export async function sample(subject: Subject, load: Load): Promise<Sample> {
+async function sample(subject: Subject, load: Load): Promise<Sample> {
   const before = cpuSeconds(subject.pid)
   const seconds = await subject.client.throughput(load)
   const after = cpuSeconds(subject.pid)
   return {
-    seconds,
-    cpuSeconds: before === undefined || after === undefined ? undefined : after - before,
-  }
-}
-
-export function smallCalls({ place }: Settings, subject: Subject, count: number): CallSlab {
-  return new CallSlab(smallCallsOf(place.envelopes, subject.tool('echo')), count, SMALL_ANSWER_BYTES)
-}
-
-export function blobCalls(
-  envelopes: readonly Envelope[],
-  subject: Subject,
-  { size, count }: { readonly size: number; readonly count: number },
-): CallSlab {
-  const forms = envelopes.map((envelope) => blobCall(envelope, subject.tool('blob'), size))
-  return new CallSlab(forms, count, resultBytes(size))
-}
-
-function argumentCalls({ place }: Settings, subject: Subject, text: Buffer, count: number): CallSlab {
-  const forms = place.envelopes.map((envelope) => textCall(envelope, subject.tool('swallow'), text))
-  return new CallSlab(forms, count, resultBytes(LENGTH_DIGITS))
-}
-
-/** Slabs are the client's work, so they are made once a subject and outside every clock. */
-export function remembered<T, S extends object = Subject>(make: (subject: S) => T): (subject: S) => T {
-  const made = new WeakMap<S, T>()
-  return (subject) => {
-    const known = made.get(subject)
-    if (known !== undefined) return known
-    const value = make(subject)
-    made.set(subject, value)
-    return value
+    perSecond: load.count / seconds,
+    cpuSeconds: before === undefined || after === undefined ? undefined : (after - before) / load.count,
   }
 }
 
@@ -115,99 +120,55 @@ export function remembered<T, S extends object = Subject>(make: (subject: S) => 
 interface Stream {
   readonly title: string
   readonly aim: Aim
-  readonly inflightMax: number
-  /** Of one run of one subject. */
-  readonly count: number
-  /** Unmeasured runs of a fresh subject until its cost is that of the steady state. */
-  readonly warmUps: number
-  readonly slab: (subject: Subject) => CallSlab
+  readonly loadOf: LoadOf
   readonly show: (perSecond: number) => string
   /** What a call moves; for processor time by the megabyte, 0 for processor time by the call. */
   readonly callBytes: number
-  readonly cpuAim: Aim | undefined
+  readonly cpuAim?: Aim
 }
 
-interface Streams {
-  readonly specs: readonly SubjectSpec[]
-  readonly outcome: Outcome<ReadonlyMap<Stream, Sample>>
-}
+type Samples = ReadonlyMap<Stream, Sample>
 
-async function measureStreams(
-  settings: Settings,
-  streams: readonly Stream[],
-  rounds: number,
-): Promise<Streams> {
+async function streamRows(settings: Settings, streams: readonly Stream[], usual: Usual): Promise<Row[]> {
   const specs = specsOf(settings)
-  const loadsOf = remembered(
-    (subject: Subject) =>
-      new Map<Stream, Load>(
-        streams.map((stream) => [
-          stream,
-          {
-            slab: stream.slab(subject),
-            inflightMax: stream.inflightMax,
-            timeLimitMs: RUN_LIMIT_MS,
-          },
-        ]),
-      ),
-  )
-  const outcome = await alternate(specs, settings.place, {
-    rounds,
-    generations: generationsOf(settings, rounds),
-    warm: async (subject) => {
-      for (const [stream, load] of loadsOf(subject))
-        for (let n = 0; n < stream.warmUps; n += 1) await subject.client.throughput(load)
-    },
-    measure: async (subject) => {
-      const samples = new Map<Stream, Sample>()
-      for (const [stream, load] of loadsOf(subject)) samples.set(stream, await sample(subject, load))
-      return samples
-    },
-  })
-  return { specs, outcome }
-}
-
-async function streamRows(settings: Settings, streams: readonly Stream[], rounds: number): Promise<Row[]> {
-  const measured = await measureStreams(settings, streams, rounds)
-  return streams.flatMap((stream) => [...throughputRows(stream, measured), ...cpuRows(stream, measured)])
-}
-
-function throughputRows(stream: Stream, { specs, outcome }: Streams): Row[] {
-  return relayRows({
-    outcome,
-    ways: waysOf(specs),
-    figure: stream.title,
-    value: (samples) => {
-      const one = samples.get(stream)
-      return one === undefined ? undefined : stream.count / one.seconds
-    },
-    show: stream.show,
-    aim: stream.aim,
-  })
+  const once = async (subject: Subject): Promise<Samples> => {
+    const samples = new Map<Stream, Sample>()
+    for (const stream of streams) samples.set(stream, await sample(subject, stream.loadOf(subject)))
+    return samples
+  }
+  const outcome = await alternate(specs, settings.place, planOf(settings, usual, once))
+  const ways = waysOf(specs)
+  return streams.flatMap((stream) => [
+    ...relayRows({
+      outcome,
+      ways,
+      figure: stream.title,
+      value: (samples) => samples.get(stream)?.perSecond,
+      show: stream.show,
+      aim: stream.aim,
+    }),
+    ...cpuRows(stream, outcome, ways),
+  ])
 }
 
 /** Microseconds of the subject's processor time: by the MB where a call moves much, else by the call. */
-function cpuOf(stream: Stream, samples: ReadonlyMap<Stream, Sample>): number | undefined {
-  const seconds = samples.get(stream)?.cpuSeconds
-  const units = stream.callBytes > 0 ? (stream.count * stream.callBytes) / MB : stream.count
-  return seconds === undefined ? undefined : (seconds * 1e6) / units
-}
-
-function cpuRows(stream: Stream, { specs, outcome }: Streams): Row[] {
-  const perMegabyte = stream.callBytes > 0
-  const aim = stream.cpuAim
+function cpuRows(stream: Stream, outcome: Outcome<Samples>, ways: readonly Way[]): Row[] {
+  const { callBytes, cpuAim } = stream
   const made = relayRows({
-    figure: `CPU per ${perMegabyte ? 'MB' : 'call'}, ${stream.title}`,
+    figure: `CPU per ${callBytes > 0 ? 'MB' : 'call'}, ${stream.title}`,
     outcome,
-    ways: waysOf(specs).filter((way) => way !== 'direct'),
-    value: (samples) => cpuOf(stream, samples),
-    show: (value) => `${value.toFixed(perMegabyte ? 0 : 2)} µs`,
-    aim: aim ?? atMost(0),
+    ways: ways.filter((way) => way !== 'direct'),
+    value: (samples) => {
+      const seconds = samples.get(stream)?.cpuSeconds
+      return seconds === undefined ? undefined : (seconds * 1e6) / (callBytes > 0 ? callBytes / MB : 1)
+    },
+    show: (value) => `${value.toFixed(callBytes > 0 ? 0 : 2)} µs`,
+    aim: cpuAim ?? atMost(0),
   })
   // Direct has no process in between, so there is nothing to set the relay's time against.
   return made
     .filter((row) => row.way !== 'relay / direct')
-    .map((row) => ({ ...row, direct: '', aim: row.aim && aim }))
+    .map((row) => ({ ...row, direct: '', aim: row.aim && cpuAim }))
 }
 
 export const perSecond = (value: number, digits = 0): string => `${(value / 1000).toFixed(digits)}k/s`
@@ -221,55 +182,32 @@ export const calls: Figure = (settings) => {
   const stream: Stream = {
     title: 'small calls, 64 in flight, throughput',
     aim: atLeast(0.6),
-    inflightMax: 64,
-    count,
-    warmUps: warmUpsOf(settings, 160_000, count),
-    slab: (subject) => smallCalls(settings, subject, count),
+    loadOf: smallCalls(settings, { count, inflightMax: 64 }),
     show: (value) => perSecond(value),
     callBytes: 0,
-    cpuAim: undefined,
   }
-  return streamRows(settings, [stream], roundsOf(settings, 90, 6))
-}
-
-/** What a figure of large results does unless it is told otherwise. */
-interface Usual {
-  readonly rounds: number
-  readonly count: number
-  readonly warmCalls: number
-  readonly inflightMax: number
+  return streamRows(settings, [stream], { rounds: 90, quickRounds: 6, warmCalls: 160_000, count })
 }
 
 const results =
-  (size: number, title: string, usual: Usual): Figure =>
+  (bytes: number, title: string, usual: Usual, inflightMax: number): Figure =>
   (settings) => {
     const count = settings.quick ? Math.ceil(usual.count / 4) : usual.count
     const streams = settings.place.envelopes.map((envelope): Stream => ({
       title: `${title}, ${envelope}, throughput`,
       aim: atLeast(0.95),
-      inflightMax: usual.inflightMax,
-      count,
-      warmUps: warmUpsOf(settings, usual.warmCalls, count),
-      slab: (subject) => blobCalls([envelope], subject, { size, count }),
-      show: megabytes(size),
-      callBytes: size,
-      cpuAim: size === MB ? atMost(1.2) : undefined,
+      loadOf: blobCalls([envelope], bytes, { count, inflightMax }),
+      show: megabytes(bytes),
+      callBytes: bytes,
+      ...(bytes === MB && { cpuAim: atMost(1.2) }),
     }))
-    return streamRows(settings, streams, roundsOf(settings, usual.rounds, 5))
+    return streamRows(settings, streams, { ...usual, count })
   }
 
-export const results1: Figure = results(MB, '1 MB results', {
-  rounds: 30,
-  count: 200,
-  warmCalls: 800,
-  inflightMax: 4,
-})
-export const results10: Figure = results(10 * MB, '10 MB results', {
-  rounds: 20,
-  count: 20,
-  warmCalls: 60,
-  inflightMax: 2,
-})
+const usual1 = { rounds: 30, quickRounds: 5, count: 200, warmCalls: 800 }
+const usual10 = { rounds: 20, quickRounds: 5, count: 20, warmCalls: 60 }
+export const results1: Figure = results(MB, '1 MB results', usual1, 4)
+export const results10: Figure = results(10 * MB, '10 MB results', usual10, 2)
 
 export const arguments1: Figure = (settings) => {
   const text = stringBody(MB)
@@ -277,39 +215,34 @@ export const arguments1: Figure = (settings) => {
   const stream: Stream = {
     title: '1 MB arguments, throughput',
     aim: atLeast(0.8),
-    inflightMax: 4,
-    count,
-    warmUps: warmUpsOf(settings, 320, count),
-    slab: (subject) => argumentCalls(settings, subject, text, count),
+    loadOf: remembered((subject) => ({
+      forms: settings.place.envelopes.map((envelope) => textCall(envelope, subject.tool('swallow'), text)),
+      answerBytes: resultBytes(LENGTH_DIGITS),
+      count,
+      inflightMax: 4,
+    })),
     show: megabytes(MB),
     callBytes: MB,
-    cpuAim: undefined,
   }
-  return streamRows(settings, [stream], roundsOf(settings, 30, 5))
+  return streamRows(settings, [stream], { rounds: 30, quickRounds: 5, warmCalls: 320, count })
 }
 
 export const microseconds = (value: number): string => `${value.toFixed(1)} µs`
-const milliseconds = (value: number) => `${(value / 1000).toFixed(2)} ms`
+
+/** The median of small calls, one at a time. */
+export function medianLatency(settings: Settings, count: number): (subject: Subject) => Promise<number> {
+  const loadOf = smallCalls(settings, { count, inflightMax: 1 })
+  return async (subject) => median(await subject.client.latencies(loadOf(subject)))
+}
 
 export const latency: Figure = async (settings) => {
   const specs = specsOf(settings)
   const count = settings.quick ? 300 : 400
-  const rounds = roundsOf(settings, 90, 8)
-  const warmUps = warmUpsOf(settings, 12_000, count)
-  const slabOf = remembered((subject) => smallCalls(settings, subject, count))
-  const once = (subject: Subject) =>
-    subject.client.latencies({ slab: slabOf(subject), inflightMax: 1, timeLimitMs: RUN_LIMIT_MS })
-  const outcome = await alternate(specs, settings.place, {
-    rounds,
-    generations: generationsOf(settings, rounds),
-    warm: async (subject) => {
-      for (let n = 0; n < warmUps; n += 1) await once(subject)
-    },
-    measure: async (subject) => median(await once(subject)),
-  })
+  const usual = { rounds: 90, quickRounds: 8, warmCalls: 12_000, count }
+  const plan = planOf(settings, usual, medianLatency(settings, count))
   return addedRows({
     figure: "one call at a time, latency added / relay's",
-    outcome,
+    outcome: await alternate(specs, settings.place, plan),
     ways: waysOf(specs),
     value: (one) => one,
     show: microseconds,
@@ -320,32 +253,18 @@ export const latency: Figure = async (settings) => {
 export const mixed: Figure = async (settings) => {
   const specs = specsOf(settings)
   const count = settings.quick ? 100 : 400
-  const rounds = roundsOf(settings, 18, 4)
-  const warmUps = warmUpsOf(settings, 800, count)
-  const smallOf = remembered((subject) => smallCalls(settings, subject, count))
+  const smallOf = smallCalls(settings, { count, inflightMax: 1 })
   // More than the small calls can outlast: each waits for one or two of these.
-  const largeOf = remembered((subject) =>
-    blobCalls(settings.place.envelopes, subject, { size: MB, count: count * 8 }),
-  )
-  const once = (subject: Subject) =>
-    subject.client.latencies(
-      { slab: smallOf(subject), inflightMax: 1, timeLimitMs: RUN_LIMIT_MS },
-      { slab: largeOf(subject), inflightMax: 2, timeLimitMs: RUN_LIMIT_MS },
-    )
-  const outcome = await alternate(specs, settings.place, {
-    rounds,
-    generations: generationsOf(settings, rounds),
-    warm: async (subject) => {
-      for (let n = 0; n < warmUps; n += 1) await once(subject)
-    },
-    measure: async (subject) => percentile(await once(subject), 0.99),
-  })
+  const largeOf = blobCalls(settings.place.envelopes, MB, { count: count * 8, inflightMax: 2 })
+  const once = async (subject: Subject): Promise<number> =>
+    percentile(await subject.client.latencies(smallOf(subject), largeOf(subject)), 0.99)
+  const plan = planOf(settings, { rounds: 18, quickRounds: 4, warmCalls: 800, count }, once)
   return relayRows({
     figure: 'small calls while 1 MB results flow, p99',
-    outcome,
+    outcome: await alternate(specs, settings.place, plan),
     ways: waysOf(specs),
     value: (one) => one,
-    show: milliseconds,
+    show: (value) => `${(value / 1000).toFixed(2)} ms`,
     aim: atMost(1.3),
   })
 }

@@ -4,10 +4,11 @@
 // connection has one request out at a time, whose id is written over nine digits
 // of prepared bytes. Of an answer it reads the status and the length, and checks
 // the id at its fixed place, first or last, the length, which is known, and the last byte.
-// An answer in chunks, which no fast way gives, is put together and checked too.
+// An answer in chunks, as one with notifications before it, is put together and checked too.
 
 import { type Socket, connect } from 'node:net'
 
+import { type Caller, type Load, RUN_LIMIT_MS } from './client.js'
 import {
   ANSWER_HEAD_BYTES,
   type AroundId,
@@ -31,7 +32,7 @@ const REVISION = '2025-06-18'
 
 const PARAMS = `{"protocolVersion":"${REVISION}","capabilities":{},"clientInfo":{"name":"bench","version":"1.0.0"}}`
 
-export interface HttpAnswer {
+interface HttpAnswer {
   readonly status: number
   /** The status line and the header fields. */
   readonly head: string
@@ -43,7 +44,7 @@ export interface HttpAnswer {
 }
 
 /** The value of a header field. */
-export function field(head: string, name: string): string | undefined {
+function field(head: string, name: string): string | undefined {
   return new RegExp(`\\r\\n${name}: *([^\\r]*)`, 'i').exec(head)?.[1]
 }
 
@@ -149,7 +150,7 @@ function lastMessage(events: Buffer): Buffer {
 }
 
 /** One socket with at most one request out. */
-export class Connection {
+class Connection {
   readonly #socket: Socket
   #reader: AnswerReader | undefined
   #answered: (answer: HttpAnswer) => void = () => {}
@@ -215,53 +216,30 @@ export class Connection {
   }
 }
 
-/** Calls of one tool with the same arguments. */
-export interface HttpLoad {
-  /** What the calls are, in turn. */
-  readonly forms: readonly AroundId[]
-  readonly answerBytes: number
-  readonly count: number
-  readonly connections: number
-  readonly timeLimitMs: number
-}
-
-/** A prepared request, numbered anew for every call. */
-class PreparedCall {
-  readonly bytes: Buffer
-  readonly #idAt: number
-
-  constructor(head: string, { before, after }: AroundId) {
-    // Over HTTP a message is the line without its end.
-    const rest = after.subarray(0, after.length - 1)
-    const length = before.length + ID_DIGITS + rest.length
-    const start = Buffer.concat([Buffer.from(`${head}Content-Length: ${length}\r\n\r\n`), before])
-    this.#idAt = start.length
-    this.bytes = Buffer.concat([start, Buffer.from('0'.repeat(ID_DIGITS)), rest])
-  }
-
-  number(id: number): Buffer {
-    writeId(this.bytes, this.#idAt, id)
-    return this.bytes
+function preparedCall(head: string, { before, after }: AroundId): (id: number) => Buffer {
+  // Over HTTP a message is the line without its end.
+  const rest = after.subarray(0, after.length - 1)
+  const length = before.length + ID_DIGITS + rest.length
+  const start = Buffer.concat([Buffer.from(`${head}Content-Length: ${length}\r\n\r\n`), before])
+  const bytes = Buffer.concat([start, Buffer.from('0'.repeat(ID_DIGITS)), rest])
+  return (id) => {
+    writeId(bytes, start.length, id)
+    return bytes
   }
 }
 
-/** The requests of one connection, which takes them in turn. */
-class PreparedCalls {
-  readonly #calls: readonly PreparedCall[]
-
-  constructor(head: string, forms: readonly AroundId[]) {
-    this.#calls = forms.map((form) => new PreparedCall(head, form))
-  }
-
-  number(id: number): Buffer {
-    const call = this.#calls[id % this.#calls.length]
+/** The requests of one connection, which takes them in turn; each is numbered anew for every call. */
+function preparedCalls(head: string, forms: readonly AroundId[]): (id: number) => Buffer {
+  const calls = forms.map((form) => preparedCall(head, form))
+  return (id) => {
+    const call = calls[id % calls.length]
     if (call === undefined) throw new Error('no calls')
-    return call.number(id)
+    return call(id)
   }
 }
 
 /** As many MCP clients as there are connections, each with a session of its own where the server gives one. */
-export class HttpClient {
+export class HttpClient implements Caller {
   readonly #port: number
   readonly #connections: Connection[] = []
   #nextId = SMALL_IDS_FROM
@@ -271,42 +249,39 @@ export class HttpClient {
     this.#port = port
   }
 
-  /** Fails what is asked later. */
   end(cause: Error): void {
     this.#ended ??= cause
     for (const connection of this.#connections) connection.close()
   }
 
-  /** An id that no call of this client has had. */
   takeIds(count: number): number {
     const first = this.#nextId
     this.#nextId += count
     return first
   }
 
-  /** Sends one message on the first connection; for the handshake, not for measuring. */
-  async ask(body: string | Buffer, timeLimitMs: number): Promise<Buffer> {
+  /** On the first connection; a message is the line without its end. */
+  async ask(line: string | Buffer, timeLimitMs: number): Promise<Buffer> {
     const [connection] = await this.#ready(1)
     if (connection === undefined) throw new Error('no connection')
-    const answer = await this.#post(connection, body, timeLimitMs)
-    return answer.body
+    const answer = await this.#post(connection, String(line).trimEnd(), timeLimitMs)
+    return Buffer.concat([answer.body, Buffer.from('\n')])
   }
 
-  /** Sends `count` calls, one at a time on each of the connections, and gives the seconds it took. */
-  async throughput(load: HttpLoad): Promise<number> {
-    const connections = await this.#ready(load.connections)
+  async throughput(load: Load): Promise<number> {
+    const connections = await this.#ready(load.inflightMax)
     const first = this.takeIds(load.count)
-    return this.#bounded<number>(load.timeLimitMs, (done, failed) => {
+    return this.#bounded<number>(RUN_LIMIT_MS, (done, failed) => {
       let sent = 0
       let came = 0
       const began = performance.now()
       for (const connection of connections) {
-        const calls = new PreparedCalls(this.#head('POST', connection.session), load.forms)
+        const call = preparedCalls(this.#head('POST', connection.session), load.forms)
         const next = () => {
           if (sent === load.count) return
           const id = first + sent
           sent += 1
-          connection.send(calls.number(id), false, (answer) => receive(answer, id), failed)
+          connection.send(call(id), false, (answer) => receive(answer, id), failed)
         }
         const receive = (answer: HttpAnswer, id: number) => {
           check(answer, id, load.answerBytes)
@@ -319,17 +294,16 @@ export class HttpClient {
     })
   }
 
-  /** Sends the calls one at a time on one connection and gives each call's time in microseconds. */
-  async latencies(load: HttpLoad): Promise<number[]> {
+  async latencies(load: Load): Promise<number[]> {
     const [connection] = await this.#ready(1)
     if (connection === undefined) throw new Error('no connection')
-    const calls = new PreparedCalls(this.#head('POST', connection.session), load.forms)
+    const call = preparedCalls(this.#head('POST', connection.session), load.forms)
     const first = this.takeIds(load.count)
     const times: number[] = []
-    return this.#bounded<number[]>(load.timeLimitMs, (done, failed) => {
+    return this.#bounded<number[]>(RUN_LIMIT_MS, (done, failed) => {
       const next = () => {
         const id = first + times.length
-        const bytes = calls.number(id)
+        const bytes = call(id)
         const sentAt = performance.now()
         const receive = (answer: HttpAnswer) => {
           times.push((performance.now() - sentAt) * 1000)
@@ -344,10 +318,10 @@ export class HttpClient {
   }
 
   /** Opens a session, makes one call in it and deletes it, `count` times; gives the seconds it took. */
-  async sessions(load: HttpLoad): Promise<number> {
-    const connections = await this.#ready(load.connections)
+  async sessions(load: Load): Promise<number> {
+    const connections = await this.#ready(load.inflightMax)
     const first = this.takeIds(2 * load.count)
-    return this.#bounded<number>(load.timeLimitMs, (done, failed) => {
+    return this.#bounded<number>(RUN_LIMIT_MS, (done, failed) => {
       let begun = 0
       let ended = 0
       const began = performance.now()
@@ -366,7 +340,7 @@ export class HttpClient {
           const session = field(answer.head, 'mcp-session-id') ?? ''
           const form = load.forms[(id >> 1) % load.forms.length]
           if (form === undefined) throw new Error('no calls')
-          const call = new PreparedCall(this.#head('POST', session), form).number(id + 1)
+          const call = preparedCall(this.#head('POST', session), form)(id + 1)
           const called = (result: HttpAnswer) => {
             check(result, id + 1, load.answerBytes)
             connection.send(`${this.#head('DELETE', session)}\r\n`, false, over, failed)

@@ -1,7 +1,9 @@
 // What the bench's own HTTP programs have in common.
 
+import { spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
-import type { Readable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
+import { parseArgs } from 'node:util'
 
 const LF = 10
 const ID = Buffer.from('"id":')
@@ -15,6 +17,29 @@ const ID_BYTES_MAX = 24
 const HEAD_END = Buffer.from('\r\n\r\n')
 const HEAD_BYTES_MAX = 64 * 1024
 const BODY_BYTES_MAX = 64 * 1024 * 1024
+
+/** What the command line puts a program between. */
+interface Ends {
+  /** Undefined for lines on stdin and stdout. */
+  readonly port: number | undefined
+  /** A server over HTTP, or else one on pipes. */
+  readonly url: URL | undefined
+  readonly child: { readonly stdin: Writable; readonly stdout: Readable } | undefined
+}
+
+/** Reads `[--port N] --to URL`, or `--port N -- COMMAND [ARG…]`, which it starts. */
+export function endsOf(): Ends {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { port: { type: 'string' }, to: { type: 'string' } },
+  })
+  const port = values.port === undefined ? undefined : Number(values.port)
+  const [program, ...args] = positionals
+  if (program === undefined) return { port, url: new URL(values.to ?? ''), child: undefined }
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.once('exit', () => process.exit(1))
+  return { port, url: undefined, child }
+}
 
 /** Ends the process when whoever started it is gone: its stdin is a pipe that only the bench holds. */
 export function exitWithStdin(): void {

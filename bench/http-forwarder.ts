@@ -9,12 +9,10 @@
 // of its id, which is looked for with indexOf, at the start or at the end, and needs every id to be in flight
 // once. It has no sessions, no limits and no checks.
 
-import { spawn } from 'node:child_process'
 import { Agent, type IncomingMessage, type ServerResponse, createServer, request } from 'node:http'
 import type { Readable, Writable } from 'node:stream'
-import { parseArgs } from 'node:util'
 
-import { exitWithStdin, idOf, readLines } from './http-ends.js'
+import { endsOf, exitWithStdin, idOf, readLines } from './http-ends.js'
 
 const LINE_END = Buffer.from('\n')
 const EMPTY = Buffer.alloc(0)
@@ -22,10 +20,7 @@ const KEEP_ALIVE_MS = 120_000
 
 const agent = new Agent({ keepAlive: true })
 
-const { values: flags, positionals: command } = parseArgs({
-  allowPositionals: true,
-  options: { port: { type: 'string' }, to: { type: 'string' } },
-})
+const { port, url, child } = endsOf()
 
 type Handler = (incoming: IncomingMessage, response: ServerResponse) => void
 
@@ -35,7 +30,7 @@ function listen(handler: Handler): void {
     else handler(incoming, response)
   })
   server.keepAliveTimeout = KEEP_ALIVE_MS
-  server.listen(Number(flags.port), '127.0.0.1')
+  server.listen(port, '127.0.0.1')
 }
 
 function toHttp(url: URL): Handler {
@@ -104,15 +99,9 @@ function fromLines(url: URL): void {
   process.stdin.once('end', () => process.exit(0))
 }
 
-const url = flags.to === undefined ? undefined : new URL(flags.to)
-const [program, ...args] = command
-if (url !== undefined && flags.port === undefined) fromLines(url)
-else if (url !== undefined) {
-  listen(toHttp(url))
-  exitWithStdin()
-} else if (program !== undefined) {
-  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-  child.once('exit', () => process.exit(1))
-  listen(toChild(child.stdin, child.stdout))
+if (url !== undefined && port === undefined) fromLines(url)
+else {
+  if (url !== undefined) listen(toHttp(url))
+  if (child !== undefined) listen(toChild(child.stdin, child.stdout))
   exitWithStdin()
 }

@@ -6,20 +6,15 @@
 // HTTP to HTTP is two sockets for each client: every message is cut by its Content-Length and leaves as it came. Where
 // one end is lines, a body is a line, and an answer finds its request by the bytes of its id, as in `http-forwarder.ts`.
 
-import { spawn } from 'node:child_process'
 import { type Socket, connect, createServer } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
-import { parseArgs } from 'node:util'
 
-import { exitWithStdin, idOf, readLines, readMessages } from './http-ends.js'
+import { endsOf, exitWithStdin, idOf, readLines, readMessages } from './http-ends.js'
 
 const LINE_END = Buffer.from('\n')
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: '
 
-const { values: flags, positionals: command } = parseArgs({
-  allowPositionals: true,
-  options: { port: { type: 'string' }, to: { type: 'string' } },
-})
+const { port, url, child } = endsOf()
 
 type Taker = (start: string, body: Buffer, whole: Buffer) => void
 
@@ -31,7 +26,7 @@ function listen(takerOf: (socket: Socket) => Taker): void {
       else take(start, body, whole)
     })
   })
-  server.listen(Number(flags.port), '127.0.0.1')
+  server.listen(port, '127.0.0.1')
 }
 
 function toHttp({ port, hostname }: URL): (socket: Socket) => Taker {
@@ -59,11 +54,6 @@ function toChild(to: Writable, from: Readable): (socket: Socket) => Taker {
   }
 }
 
-const [program, ...args] = command
-if (flags.to !== undefined) listen(toHttp(new URL(flags.to)))
-else if (program !== undefined) {
-  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-  child.once('exit', () => process.exit(1))
-  listen(toChild(child.stdin, child.stdout))
-}
+if (url !== undefined) listen(toHttp(url))
+if (child !== undefined) listen(toChild(child.stdin, child.stdout))
 exitWithStdin()

@@ -21,12 +21,10 @@ import {
 } from './figures.js'
 import { eraSizes } from './era-sizes.js'
 import { eras } from './eras.js'
-import { firstCall } from './first-call.js'
 import { http1, http10, httpCalls, httpLatency, httpSessions } from './http-figures.js'
-import { httpMemory, httpStart } from './http-start.js'
 import { many } from './many.js'
 import { type Row, markdown, pageTables } from './report.js'
-import { memory, start } from './start.js'
+import { firstCall, httpMemory, httpStart, memory, start } from './start.js'
 import { ENVELOPES, type Envelope } from './wire.js'
 
 /** Each has a line in the usage and a name. */

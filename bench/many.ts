@@ -9,23 +9,21 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { alternate } from './alternate.js'
-import { type Figure, remembered, roundsOf, smallCalls, warmUpsOf } from './figures.js'
-import { type Row, atMost, ratiosOf, valuesOf } from './report.js'
-import { median, spread } from './statistics.js'
+import { type Figure, medianLatency, planOf } from './figures.js'
+import { atMost, relayRows } from './report.js'
 import {
   type Place,
   SERVER_NAME,
-  type Subject,
   type SubjectSpec,
   type Way,
-  proxySpec,
+  directSpec,
+  proxySpecs,
   serverArgv,
   writeConfig,
 } from './subject.js'
 
 const SERVERS = 200
 const TOOLS_EACH = 50
-const RUN_LIMIT_MS = 60_000
 const AIM = atMost(1.1)
 const ONE: Way = 'proxy, 1 server'
 const MANY: Way = 'proxy, 200 servers'
@@ -77,51 +75,25 @@ function manySpec(place: Place, one: SubjectSpec): SubjectSpec {
   return {
     ...one,
     way: MANY,
-    argv: [process.execPath, place.cli, '--stdio', '--config', config],
+    argv: () => [process.execPath, place.cli, '--stdio', '--config', config],
     toolCount: SERVERS * TOOLS_EACH,
   }
 }
 
 export const many: Figure = async (settings) => {
-  const figure = 'cost of a call with 200 servers and 10,000 tools / with 1, one at a time'
-  const proxy = proxySpec(settings.place)
-  const one = { ...proxy, way: ONE }
+  const { place } = settings
+  const one = { ...(proxySpecs(place)[0] ?? directSpec), way: ONE }
   const count = settings.quick ? 200 : 500
-  const slabOf = remembered((subject) => smallCalls(settings, subject, count))
-  const cost = async (subject: Subject): Promise<number> =>
-    median(
-      await subject.client.latencies({ slab: slabOf(subject), inflightMax: 1, timeLimitMs: RUN_LIMIT_MS }),
-    )
-  const warmUps = warmUpsOf(settings, 12_000, count)
-  const outcome = await alternate([one, manySpec(settings.place, proxy)], settings.place, {
-    rounds: roundsOf(settings, 30, 5),
-    generations: settings.quick ? 1 : 2,
-    warm: async (subject) => {
-      for (let n = 0; n < warmUps; n += 1) await cost(subject)
-    },
-    measure: cost,
-  })
-  const ratios = ratiosOf(
-    outcome,
-    [MANY, ONE],
-    (one) => one,
-    ([a = Number.NaN, b = Number.NaN]) => a / b,
-  )
-  const shown = (way: Way) => {
-    const values = valuesOf(outcome, way, (one) => one)
-    return values.length === 0 ? '' : `${median(values).toFixed(2)} µs`
-  }
-  const row: Row = {
-    figure,
-    way: `proxy, with 1: ${shown(ONE)}`,
-    direct: '',
-    relay: '',
-    own: shown(MANY),
-    spread: ratios.length === 0 ? undefined : spread(ratios),
-    spreadUnit: '',
+  const usual = { rounds: 30, quickRounds: 5, warmCalls: 12_000, count }
+  const plan = planOf(settings, usual, medianLatency(settings, count))
+  const rows = relayRows({
+    figure: 'cost of a call with 200 servers and 10,000 tools / with 1, one at a time',
+    outcome: await alternate([one, manySpec(place, one)], place, plan),
+    ways: [ONE, MANY],
+    value: (value) => value,
+    show: (value) => `${value.toFixed(2)} µs`,
     aim: AIM,
-    aside: '',
-    note: outcome.failures.get(MANY) ?? outcome.failures.get(ONE) ?? '',
-  }
-  return [row]
+    base: ONE,
+  })
+  return rows.filter(({ way }) => way === MANY).map((row) => ({ ...row, way: 'proxy' }))
 }

@@ -1,9 +1,8 @@
 // From rounds to rows, and from rows to a Markdown table.
 
 import type { Outcome } from './alternate.js'
-import { LEGS } from './http-subject.js'
 import { type Spread, median, spread } from './statistics.js'
-import type { Way } from './subject.js'
+import { LEGS, type Way } from './subject.js'
 
 export interface Aim {
   readonly kind: 'at least' | 'at most'
@@ -16,41 +15,28 @@ export interface Row {
   readonly figure: string
   readonly way: string
   /** Medians of the absolute values, as text with units, for the scale; `relay` is the forwarder's over HTTP. */
-  readonly direct: string
+  readonly direct?: string
   readonly relay: string
   readonly own: string
   /** What the aim is about, over the rounds; undefined when it could not be measured. */
   readonly spread: Spread | undefined
-  readonly spreadUnit: string
+  readonly spreadUnit?: string
   readonly aim: Aim | undefined
   /** Shown beside the spread. */
-  readonly aside: string
+  readonly aside?: string
   /** Why there is no figure. */
-  readonly note: string
+  readonly note?: string
 }
 
 export const atLeast = (value: number): Aim => ({ kind: 'at least', value, unit: '' })
 export const atMost = (value: number, unit = ''): Aim => ({ kind: 'at most', value, unit })
 
-/** The values of one way over all rounds in which it was measured. */
-export function valuesOf<T>(
-  outcome: Outcome<T>,
-  way: Way,
-  value: (sample: T) => number | undefined,
-): number[] {
-  return outcome.rounds.flatMap((round) => {
-    const sample = round.get(way)
-    const number = sample === undefined ? undefined : value(sample)
-    return number === undefined || Number.isNaN(number) ? [] : [number]
-  })
-}
-
-/** `ratio` of every round in which all of `ways` were measured. */
-export function ratiosOf<T>(
+/** `ratio` of every round in which all of `ways` were measured; of one way its own values. */
+function ratiosOf<T>(
   outcome: Outcome<T>,
   ways: readonly Way[],
   value: (sample: T) => number | undefined,
-  ratio: (values: readonly number[]) => number,
+  ratio: (values: readonly number[]) => number = ([own = Number.NaN]) => own,
 ): number[] {
   return outcome.rounds.flatMap((round) => {
     const values = ways.flatMap((way) => {
@@ -102,7 +88,7 @@ export function addedRows<T>(plan: RowPlan<T>): Row[] {
       ? ratiosOf(outcome, [base, 'direct'], value, quotient)
       : ratiosOf(outcome, [way, base, 'direct'], value, addedQuotient),
   )
-  const middle = (way: Way) => median(valuesOf(outcome, way, value))
+  const middle = (way: Way) => median(ratiosOf(outcome, [way], value))
   return made.map((row) => {
     const way = plan.ways.find((name) => name === row.way)
     if (way === undefined || row.spread === undefined) return row
@@ -114,7 +100,7 @@ export function addedRows<T>(plan: RowPlan<T>): Row[] {
 function rows<T>(plan: RowPlan<T>, ratios: (way: Way) => number[]): Row[] {
   const { base = 'relay' } = plan
   const shown = (way: Way) => {
-    const values = valuesOf(plan.outcome, way, plan.value)
+    const values = ratiosOf(plan.outcome, [way], plan.value)
     return values.length === 0 ? '' : plan.show(median(values))
   }
   return plan.ways
@@ -128,23 +114,21 @@ function rows<T>(plan: RowPlan<T>, ratios: (way: Way) => number[]): Row[] {
         relay: shown(base),
         own: shown(way),
         spread: values.length === 0 ? undefined : spread(values),
-        spreadUnit: '',
         aim: way.startsWith('proxy') ? plan.aim : undefined,
-        aside: '',
         note: plan.outcome.failures.get(way) ?? '',
       }
     })
 }
 
-export function digits(value: number): string {
+function digits(value: number): string {
   return Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(2)
 }
 
 function showSpread(row: Row): string {
   if (row.spread === undefined) return ''
   const { median: middle, min, max, count } = row.spread
-  const unit = row.spreadUnit === '' ? '' : ` ${row.spreadUnit}`
-  return `**${digits(middle)}**${unit} (${digits(min)}..${digits(max)}, n=${count})${row.aside}`
+  const unit = row.spreadUnit === undefined ? '' : ` ${row.spreadUnit}`
+  return `**${digits(middle)}**${unit} (${digits(min)}..${digits(max)}, n=${count})${row.aside ?? ''}`
 }
 
 function showAim(aim: Aim | undefined): string {
@@ -161,7 +145,7 @@ function meets(row: Row): boolean | undefined {
 function showMet(row: Row): string {
   if (row.aim === undefined) return ''
   const met = meets(row)
-  if (met === undefined) return `not measured: ${row.note.slice(0, 160).replaceAll('|', '/')}`
+  if (met === undefined) return `not measured: ${row.note?.slice(0, 160).replaceAll('|', '/')}`
   return met ? 'yes' : 'NO'
 }
 
@@ -179,7 +163,7 @@ export function markdown(table: readonly Row[]): string {
   const lines = table.map((row) => [
     row.figure,
     row.way,
-    row.direct,
+    row.direct ?? '',
     row.relay,
     row.own,
     showSpread(row),
@@ -225,7 +209,7 @@ function pageLine([title, cells, first]: readonly [
   Row | undefined,
 ]): string {
   const shown = cells.map((row) =>
-    row?.spread === undefined ? '-' : `${digits(row.spread.median)} ${row.spreadUnit}`.trimEnd(),
+    row?.spread === undefined ? '-' : `${digits(row.spread.median)} ${row.spreadUnit ?? ''}`.trimEnd(),
   )
   return `| ${[title, ...shown, showAim(first?.aim)].join(' | ')} |`
 }

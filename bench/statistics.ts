@@ -27,6 +27,11 @@ export function spread(values: readonly number[]): Spread {
   return { median: median(values), min: Math.min(...values), max: Math.max(...values), count: values.length }
 }
 
+/** `one` over `other`, round by round. */
+export function ratios(one: readonly number[] = [], other: readonly number[] = []): number[] {
+  return one.map((value, round) => value / (other[round] ?? Number.NaN))
+}
+
 /**
  * The order of the subjects in one round: ABC, BCA, CAB, then CBA, BAC, ACB.
  *

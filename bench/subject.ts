@@ -3,10 +3,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { Client } from './client.js'
+import { type Caller, Client } from './client.js'
+import { HttpClient } from './http-client.js'
 import {
   type AroundId,
   ENVELOPES,
@@ -19,10 +21,12 @@ import {
   withId,
 } from './wire.js'
 
-const HANDSHAKE_LIMIT_MS = 15_000
+const ASK_LIMIT_MS = 15_000
+/** A refused connection on loopback costs next to nothing, so a start is seen to the millisecond. */
+const READY_POLL_MS = 1
 const TOOLS_LIMIT_MS = 60_000
-const TOOLS_POLL_MS = 200
-const EXIT_LIMIT_MS = 3_000
+const TOOLS_POLL_MS = 100
+const EXIT_LIMIT_MS = 5_000
 const KILL_LIMIT_MS = 2_000
 const STDERR_SHOWN_BYTES = 600
 const CHECKED_BLOB_BYTES = 5_000
@@ -40,13 +44,20 @@ export type Way =
   | 'proxy, 1 server'
   | 'proxy, 200 servers'
 
+/** What the proxy stands between in the figures over HTTP. */
+export type Leg = (typeof LEGS)[number]
+export const LEGS = ['HTTP -> stdio', 'stdio -> HTTP', 'HTTP -> HTTP'] as const
+
 /** A command to measure, with what a call has to say to reach the bench server through it. */
 export interface SubjectSpec {
   readonly way: Way
-  readonly argv: readonly string[]
+  /** Its command line; what listens does so on that port. */
+  readonly argv: (port: number) => readonly string[]
+  /** Whether it listens; else its client has its pipes. */
+  readonly isHttp: boolean
   /** Put before a tool's own name. */
   readonly toolPrefix: string
-  /** `tools/list` must have this many tools before a run begins. */
+  /** `tools/list` must have this many tools before a run begins; what has none says a line when it has started. */
   readonly toolCount: number
 }
 
@@ -61,7 +72,7 @@ export interface Place {
   readonly envelopes: readonly Envelope[]
 }
 
-export const INITIALIZE: string =
+const INITIALIZE: string =
   JSON.stringify({
     jsonrpc: '2.0',
     id: 1,
@@ -85,35 +96,68 @@ export function serverArgv(tools: number): string[] {
 }
 
 /** How many tools the bench server has. */
-export const TOOLS = 3
+const TOOLS = 3
 
-export function directSpec(): SubjectSpec {
-  return { way: 'direct', argv: serverArgv(TOOLS), toolPrefix: '', toolCount: TOOLS }
+const server = { toolPrefix: '', toolCount: TOOLS } as const
+
+export const directSpec: SubjectSpec = {
+  ...server,
+  way: 'direct',
+  isHttp: false,
+  argv: () => serverArgv(TOOLS),
 }
 
-export function relaySpec(): SubjectSpec {
-  const argv = [process.execPath, program('relay.js'), ...serverArgv(TOOLS)]
-  return { way: 'relay', argv, toolPrefix: '', toolCount: TOOLS }
+export const httpServerSpec: SubjectSpec = {
+  ...server,
+  way: 'direct',
+  isHttp: true,
+  argv: (port) => [process.execPath, program('http-server.js'), '--port', String(port)],
 }
 
-/** The proxy in front of the bench server alone. */
-export function proxySpec(place: Place): SubjectSpec {
+export const relaySpec: SubjectSpec = {
+  ...directSpec,
+  way: 'relay',
+  argv: () => [process.execPath, program('relay.js'), ...serverArgv(TOOLS)],
+}
+
+/** A program of the bench in front of the stdio server, or of the HTTP server at `url`. */
+function referenceSpec(way: 'forwarder' | 'raw sockets', isHttp: boolean, url?: string): SubjectSpec {
+  const file = program(way === 'forwarder' ? 'http-forwarder.js' : 'http-raw.js')
+  const to = url === undefined ? ['--', ...serverArgv(TOOLS)] : ['--to', url]
+  const argv = (port: number) => [process.execPath, file, ...(isHttp ? ['--port', String(port)] : []), ...to]
+  return { ...server, way, isHttp, argv }
+}
+
+/** The proxy, and the other build of it where one is asked for, in front of one of the bench servers alone. */
+export function proxySpecs(place: Place, isHttp = false, url?: string): SubjectSpec[] {
   const [command, ...args] = serverArgv(TOOLS)
-  const config = writeConfig(place, 'stdio', { [SERVER_NAME]: { command, args } })
-  return {
-    way: 'proxy',
-    argv: [process.execPath, place.cli, '--stdio', '--config', config],
+  const entry = url === undefined ? { command, args } : { type: 'http', url }
+  const name = url === undefined ? 'stdio' : `http-${new URL(url).port}`
+  const config = writeConfig(place, name, { [SERVER_NAME]: entry })
+  const built = (way: Way, cli: string): SubjectSpec => ({
+    way,
+    isHttp,
+    argv: (port) => {
+      const front = isHttp ? ['--http', '--port', String(port)] : ['--stdio']
+      return [process.execPath, cli, ...front, '--config', config]
+    },
     toolPrefix: `${SERVER_NAME}__`,
     toolCount: TOOLS,
-  }
+  })
+  const others = place.other === undefined ? [] : [built('other build', place.other)]
+  return [built('proxy', place.cli), ...others]
 }
 
-/** The proxy, and the other build of it where one is asked for. */
-export function proxySpecs(place: Place): SubjectSpec[] {
-  const { other } = place
-  const others =
-    other === undefined ? [] : [{ ...proxySpec({ ...place, cli: other }), way: 'other build' as const }]
-  return [proxySpec(place), ...others]
+/** The ways of a leg; `url` is that of the bench server over HTTP. */
+export function legSpecs(place: Place, leg: Leg, url: string, hasRaw: boolean): SubjectSpec[] {
+  const isHttp = leg !== 'stdio -> HTTP'
+  const to = leg === 'HTTP -> stdio' ? undefined : url
+  return [
+    isHttp ? httpServerSpec : directSpec,
+    referenceSpec('forwarder', isHttp, to),
+    ...(hasRaw ? [referenceSpec('raw sockets', isHttp, to)] : []),
+    ...proxySpecs(place, isHttp, to),
+  ]
 }
 
 export function writeConfig(place: Place, name: string, mcpServers: object): string {
@@ -130,27 +174,54 @@ export function emptyHome(place: Place): NodeJS.ProcessEnv {
   return { PATH, HOME: home, NO_COLOR: '1' }
 }
 
+/** A port of loopback that was free a moment ago, for what listens. */
+export async function portFor({ isHttp }: SubjectSpec): Promise<number> {
+  if (!isHttp) return 0
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+/** A proxy on HTTP does not end with its stdin, so whatever ends the bench ends these first. */
+const living = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of living) child.kill('SIGKILL')
+})
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
+
 let started = 0
 
 /** A running subject. Only its own process id is ever signalled. */
 export class Subject {
-  readonly way: Way
-  readonly toolPrefix: string
-  readonly client: Client
+  readonly client: Caller
+  readonly url: string
+  readonly #spec: SubjectSpec
+  readonly #port: number
   readonly #child: ChildProcess
   readonly #stderrPath: string
 
-  private constructor(spec: SubjectSpec, child: ChildProcess, client: Client, stderrPath: string) {
-    this.way = spec.way
-    this.toolPrefix = spec.toolPrefix
-    this.client = client
+  private constructor(spec: SubjectSpec, port: number, child: ChildProcess, stderrPath: string) {
+    if (child.stdin === null || child.stdout === null) throw new Error('a child without pipes')
+    this.client = spec.isHttp ? new HttpClient(port) : new Client(child.stdout, child.stdin)
+    this.url = `http://127.0.0.1:${port}/mcp`
+    this.#spec = spec
+    this.#port = port
     this.#child = child
     this.#stderrPath = stderrPath
+    living.add(child)
+    child.once('exit', () => living.delete(child))
+    child.once('error', (error) => {
+      living.delete(child)
+      this.client.end(error)
+    })
   }
 
   /** Starts the command without a word on its stdin. */
-  static start(spec: SubjectSpec, place: Place): Subject {
-    const [command = '', ...args] = spec.argv
+  static start(spec: SubjectSpec, place: Place, port: number): Subject {
+    const [command = '', ...args] = spec.argv(port)
     started += 1
     const stderrPath = join(place.folder, `${started}.stderr`)
     const stderr = openSync(stderrPath, 'w')
@@ -160,19 +231,15 @@ export class Subject {
       stdio: ['pipe', 'pipe', stderr],
     })
     closeSync(stderr)
-    if (child.stdin === null || child.stdout === null) throw new Error('a child without pipes')
-    const client = new Client(child.stdout, child.stdin)
-    child.once('error', (error) => client.end(error))
-    return new Subject(spec, child, client, stderrPath)
+    return new Subject(spec, port, child, stderrPath)
   }
 
   /** Starts it, shakes hands, waits for its tools and compares one answer of every tool byte for byte. */
   static async open(spec: SubjectSpec, place: Place): Promise<Subject> {
-    const subject = Subject.start(spec, place)
+    const subject = Subject.start(spec, place, await portFor(spec))
     try {
-      await subject.client.ask(INITIALIZE, HANDSHAKE_LIMIT_MS)
-      subject.client.tell(INITIALIZED)
-      await subject.#waitForTools(spec.toolCount)
+      await subject.initialized()
+      await subject.#waitForTools()
       await subject.#compareAnswers()
       return subject
     } catch (error) {
@@ -182,64 +249,102 @@ export class Subject {
     }
   }
 
+  get way(): Way {
+    return this.#spec.way
+  }
+
   /** Zero when the child never started. */
   get pid(): number {
     return this.#child.pid ?? 0
   }
 
-  /** All that it wrote to stderr. */
-  get stderr(): string {
-    return readFileSync(this.#stderrPath, 'utf8')
+  tool(name: string): string {
+    return this.#spec.toolPrefix + name
+  }
+
+  /** Waits for its first answer: to `/health` where it listens, else to `initialize`. */
+  async answered(): Promise<void> {
+    const { isHttp, toolCount } = this.#spec
+    if (!isHttp) return void (await this.client.ask(toolCount === 0 ? '' : INITIALIZE, ASK_LIMIT_MS))
+    const deadline = performance.now() + ASK_LIMIT_MS
+    while (!(await isHealthy(this.#port))) {
+      if (!living.has(this.#child)) throw new Error('ended before it listened')
+      if (performance.now() > deadline) throw new Error(`not listening within ${ASK_LIMIT_MS} ms`)
+      await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS))
+    }
+  }
+
+  /** The whole handshake; over HTTP each connection has its own later. */
+  async initialized(): Promise<void> {
+    await this.answered()
+    if (this.client instanceof Client) this.client.tell(INITIALIZED)
   }
 
   /** An error with the end of what the subject wrote to stderr. */
   explain(error: unknown): string {
-    const stderr = this.stderr.trim().slice(-STDERR_SHOWN_BYTES)
+    const stderr = readFileSync(this.#stderrPath, 'utf8').trim().slice(-STDERR_SHOWN_BYTES)
     const message = error instanceof Error ? error.message : String(error)
     return stderr === '' ? message : `${message} (stderr: ${stderr.replaceAll('\n', ' | ')})`
   }
 
-  tool(name: string): string {
-    return this.toolPrefix + name
-  }
-
-  /** Ends its stdin and waits; only then SIGTERM, then SIGKILL. A `deaf` one is not waited for. */
-  async close(deaf = false): Promise<void> {
-    const child = this.#child
+  /** Ends its stdin and waits, unless it would not notice; only then SIGTERM, then SIGKILL. */
+  async close(): Promise<void> {
+    const [child, { isHttp, toolCount }] = [this.#child, this.#spec]
     this.client.end(new Error('closed'))
     if (child.pid === undefined) return
     child.stdin?.destroy()
-    if (!deaf && (await exited(child, EXIT_LIMIT_MS))) return
+    if (!isHttp && toolCount > 0 && (await exited(child))) return
     child.kill('SIGTERM')
-    if (await exited(child, KILL_LIMIT_MS)) return
+    if (await exited(child)) return
     child.kill('SIGKILL')
     await exited(child, KILL_LIMIT_MS)
   }
 
-  async #waitForTools(want: number): Promise<void> {
+  async #waitForTools(): Promise<void> {
     const deadline = performance.now() + TOOLS_LIMIT_MS
+    const want = this.#spec.toolCount
     for (;;) {
-      const id = this.client.takeSmallIds(1)
-      const count = await this.#countTools(id)
+      const line = `{"jsonrpc":"2.0","id":${this.client.takeIds(1)},"method":"tools/list"}\n`
+      const count = countTools(await this.client.ask(line, ASK_LIMIT_MS))
       if (count === want) return
       if (performance.now() > deadline) throw new Error(`${count} of ${want} tools listed`)
       await new Promise((resolve) => setTimeout(resolve, TOOLS_POLL_MS))
     }
   }
 
-  async #countTools(id: number): Promise<number> {
-    const answer = await this.client.ask(
-      `{"jsonrpc":"2.0","id":${id},"method":"tools/list"}\n`,
-      HANDSHAKE_LIMIT_MS,
-    )
-    return countTools(answer)
-  }
-
   async #compareAnswers(): Promise<void> {
-    for (const { call, answer } of comparisons(this.toolPrefix)) {
-      const id = this.client.takeSmallIds(1)
-      compare(await this.client.ask(withId(call, id), HANDSHAKE_LIMIT_MS), answer(id))
+    for (const { call, answer } of comparisons(this.#spec.toolPrefix)) {
+      const id = this.client.takeIds(1)
+      const given = await this.client.ask(withId(call, id), ASK_LIMIT_MS)
+      if (!given.equals(answer(id)))
+        throw new Error(`an answer that the server did not give: ${given.toString('utf8', 0, 300)}`)
     }
+  }
+}
+
+/** One connection, one request, one answer. */
+function isHealthy(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    socket.setTimeout(ASK_LIMIT_MS, () => socket.destroy())
+    socket.once('connect', () => socket.write(`GET /health HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`))
+    socket.once('data', (chunk: Buffer) => {
+      resolve(chunk.toString('latin1', 0, 12) === 'HTTP/1.1 200')
+      socket.destroy()
+    })
+    socket.once('error', () => socket.destroy())
+    socket.once('close', () => resolve(false))
+  })
+}
+
+/** Runs `work` with one bench server over HTTP, which the ways share. */
+export async function withHttpServer<T>(place: Place, work: (url: string) => Promise<T>): Promise<T> {
+  const shared = Subject.start(httpServerSpec, place, await portFor(httpServerSpec))
+  try {
+    await shared.answered()
+    return await work(shared.url)
+  } finally {
+    await shared.close()
   }
 }
 
@@ -250,7 +355,7 @@ interface Comparison {
 }
 
 /** Calls of every tool in both orders. */
-export function comparisons(prefix: string): Comparison[] {
+function comparisons(prefix: string): Comparison[] {
   const body = stringBody(CHECKED_BLOB_BYTES)
   const length = Buffer.from(String(CHECKED_BLOB_BYTES).padStart(8, '0'))
   return ENVELOPES.flatMap((envelope) => {
@@ -266,14 +371,8 @@ export function comparisons(prefix: string): Comparison[] {
   })
 }
 
-/** @throws Error when a subject gave another answer than the server does */
-export function compare(answer: Buffer, wanted: Buffer): void {
-  if (answer.equals(wanted)) return
-  throw new Error(`an answer that the server did not give: ${answer.toString('utf8', 0, 300)}`)
-}
-
 /** How many tools an answer to `tools/list` has. */
-export function countTools(answer: Buffer): number {
+function countTools(answer: Buffer): number {
   const message: unknown = JSON.parse(answer.toString())
   if (typeof message !== 'object' || message === null || !('result' in message)) return 0
   const { result } = message
@@ -283,15 +382,15 @@ export function countTools(answer: Buffer): number {
 }
 
 /** Ends its stdin and waits; only then SIGKILL. */
-export async function closeInput(child: ChildProcess, withinMs: number = EXIT_LIMIT_MS): Promise<void> {
+export async function closeInput(child: ChildProcess): Promise<void> {
   child.stdin?.end()
-  if (await exited(child, withinMs)) return
+  if (await exited(child)) return
   child.kill('SIGKILL')
   await exited(child, KILL_LIMIT_MS)
 }
 
 /** Whether it ended in time. */
-export async function exited(child: ChildProcess, withinMs: number): Promise<boolean> {
+async function exited(child: ChildProcess, withinMs: number = EXIT_LIMIT_MS): Promise<boolean> {
   if (child.exitCode !== null || child.signalCode !== null) return true
   try {
     await once(child, 'exit', { signal: AbortSignal.timeout(withinMs) })

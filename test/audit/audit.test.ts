@@ -1,9 +1,6 @@
 // A line for each call, and what becomes of the lines when the disk is full or slow.
 
 import { strict as assert } from 'node:assert'
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { Audit } from '../../src/audit/audit.js'
 import { openAudit } from '../../src/audit/open-audit.js'
@@ -11,7 +8,6 @@ import { auditFailed } from '../../src/mcp/error-codes.js'
 import type { CallEvent, LogRecord } from '../../src/index.js'
 import { Redactor } from '../../src/text/redactor.js'
 import { at, parsed, textAt } from '../integration/support/json.js'
-import { enter, scripted, simple } from '../integration/support/scripted.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { callEvent } from '../proxy/support/call-event.js'
 import { FakeRuntime, settled } from '../upstream/support/fake-runtime.js'
@@ -211,27 +207,6 @@ describe('the file', () => {
     await stage.runtime.pass(1)
     assert.equal(isClosed, true)
   })
-
-  test('is readable by its owner alone', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'audit-'))
-    t.after(() => rmSync(folder, { recursive: true }))
-    const runtime = new FakeRuntime()
-    const file = join(folder, 'a.jsonl')
-    const stderr = { writableLength: 0, write: () => true }
-    const options = {
-      file,
-      payloads: false,
-      methods: ['*'],
-      onError: 'continue',
-      maxSizeBytes: 4096,
-      maxFiles: 2,
-    } as const
-    const audit = openAudit(options, { log: () => {}, stderr, clean: (text) => text, runtime })
-    audit.ended(callEvent())
-    await audit.close()
-    assert.equal(statSync(file).mode & 0o777, 0o600)
-    assert.match(readFileSync(file, 'utf8'), /^\{"time":.*\}\n$/)
-  })
 })
 
 test('on stderr lines are lost while that is not read, and counted', async (t) => {
@@ -241,22 +216,4 @@ test('on stderr lines are lost while that is not read, and counted', async (t) =
   await stage.ended({ name: 'b' }, { name: 'c' })
   stage.waiting = 0
   assert.deepEqual(names(await stage.ended({ name: 'd' })), ['a', 2, 'd'])
-})
-
-test('calls that a limit or a person refuses have a line with the reason', async (t) => {
-  const stage = new Stage(undefined)
-  const limits = [{ tools: 'a__*', perMinute: 1 }]
-  const servers = { a: {}, b: { confirm: ['t'] } }
-  const it = await scripted(t, servers, simple, { on: { call: stage.audit.ended } }, { limits })
-  const { client } = await enter(it)
-  for (const name of ['a__t', 'a__t', 'b__t']) await it.runtime.until(client.request('tools/call', { name }))
-  await settled()
-  const shown = stage.lines.map((line) =>
-    ['outcome', 'code', 'reason', 'server', 'item'].map((key) => at(line, key)),
-  )
-  assert.deepEqual(shown, [
-    ['answered', undefined, undefined, 'a', 't'],
-    ['refused', -32603, 'rate-limited', 'a', 't'],
-    ['refused', -1, 'not-confirmed', 'b', 't'],
-  ])
 })

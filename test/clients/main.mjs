@@ -124,18 +124,7 @@ async function fresh(folder, name) {
   return path
 }
 
-const cell = ({ tools, ms, error }) => [error === undefined ? `${tools} tools` : error, `${ms ?? '-'} ms`]
-
-function print(rows) {
-  const widths = rows[0].map((_, at) => Math.max(...rows.map((row) => row[at].length)))
-  for (const row of rows)
-    console.log(
-      row
-        .map((each, at) => each.padEnd(widths[at]))
-        .join('  ')
-        .trimEnd(),
-    )
-}
+const shown = ({ tools, ms, error }) => `${error ?? `${tools} tools`}, ${ms ?? '-'} ms`
 
 async function main(folder, wanted) {
   await install()
@@ -146,17 +135,17 @@ async function main(folder, wanted) {
   const config = join(folder, 'config.json')
   await writeFile(config, JSON.stringify({ mcpServers: all }))
 
-  const rows = [['client', 'directly', 'first start', '', 'second start', '']]
+  const rows = {}
   const missing = []
   for (const client of wanted) {
     const counts = Object.values(await directly(client, await fresh(folder, `direct ${client}`), all))
     const tools = counts.reduce((sum, count) => sum + count, 0)
     const isWhole = (list) => list.tools === tools || list.tools === tools - TASKS_ONLY
     const { first, second } = await behindProxy(client, await fresh(folder, client), config)
-    rows.push([client, `${tools} tools`, ...cell(first), ...cell(second)])
+    rows[client] = { directly: `${tools} tools`, 'first start': shown(first), 'second start': shown(second) }
     if (!isWhole(first) || !isWhole(second)) missing.push(client)
   }
-  print(rows)
+  console.table(rows)
   console.log(missing.length === 0 ? '\neach sees every tool' : `\nnot every tool: ${missing.join(', ')}`)
   return missing.length === 0 ? 0 : 1
 }

@@ -16,7 +16,7 @@ async function gateway(scope: Scope): Promise<number> {
   const { port } = await gatewayOf(scope, {
     server: { tokens: names.map((name) => tokenOf(name, name)) },
     limits: [{ perMinute: 1, each: true }],
-    mcpServers: { old: itServer(), new: nodeProgram('stateless.mjs', {}, {}) },
+    mcpServers: { old: itServer(), new: nodeProgram('typed.mjs', {}, {}) },
   })
   const listed = await send(port, { body: message('tools/list', 1), headers: bearer('session') })
   assert.equal(listed.status, 200)

@@ -1,10 +1,10 @@
 // Writes long lines: `line` answers with a text of so many bytes, `endless` writes so many
 // bytes of one line that is no message, and answers after its end.
 
+import { serve, tool } from './serve.mjs'
+
 const CHUNK = Buffer.alloc(1 << 20, 'x')
-const result = (id, value) => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${value}}\n`
-const schema = '{"type":"object","properties":{"bytes":{"type":"integer"}}}'
-const tools = ['line', 'endless'].map((name) => `{"name":"${name}","inputSchema":${schema}}`)
+let before = Promise.resolve()
 
 function write(bytes) {
   return new Promise((resolve) => {
@@ -17,34 +17,28 @@ async function fill(bytes) {
   for (let left = bytes; left > 0; left -= CHUNK.length) await write(CHUNK.subarray(0, left))
 }
 
-async function call(id, { name, arguments: { bytes } }) {
-  const [before, after] = result(id, '{"content":[{"type":"text","text":"$"}]}').split('$')
+async function call(id, name, bytes) {
+  const open = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[{"type":"text","text":"`
   if (name === 'line') {
-    await write(before)
+    await write(open)
     await fill(bytes)
-    await write(after)
   } else {
     await fill(bytes)
-    await write(`\n${before}${bytes}${after}`)
+    await write(`\n${open}${bytes}`)
   }
+  await write('"}]}}\n')
 }
 
-async function answer({ id, method, params }) {
-  if (id === undefined) return
-  if (method === 'tools/call') return call(id, params)
-  if (method === 'tools/list') return write(result(id, `{"tools":[${tools.join()}]}`))
-  if (method !== 'initialize') return write(result(id, '{}'))
-  const { protocolVersion } = params
-  const serverInfo = { name: 'long', version: '1' }
-  await write(result(id, JSON.stringify({ protocolVersion, capabilities: { tools: {} }, serverInfo })))
-}
-
-let rest = ''
-let before = Promise.resolve()
-process.stdin.setEncoding('utf8')
-process.stdin.on('data', (text) => {
-  const lines = (rest + text).split('\n')
-  rest = lines.pop()
-  for (const line of lines) before = before.then(() => answer(JSON.parse(line)))
+serve({
+  name: 'long',
+  capabilities: { tools: {} },
+  requests: {
+    'tools/list': () => ({
+      tools: ['line', 'endless'].map((name) => tool(name, name, { bytes: { type: 'integer' } })),
+    }),
+    'tools/call': ({ name, arguments: { bytes } }, { id }) => {
+      before = before.then(() => call(id, name, bytes))
+      return before
+    },
+  },
 })
-process.stdin.on('end', () => process.exit(0))

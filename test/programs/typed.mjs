@@ -1,7 +1,9 @@
-// A server of revision 2026-07-28 that has one of everything, on stdio or over HTTP.
+// A server of revision 2026-07-28 that has one of everything, on stdio or over HTTP. FILE gets every message that it was sent.
 
+import { appendFileSync } from 'node:fs'
 import { describe, hints, key, refused, serve, text, tool } from './typed-serve.mjs'
 
+const { FILE } = process.env
 const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 const numbers = { type: 'array', items: { type: 'integer' } }
 const listens = new Map()
@@ -66,47 +68,52 @@ const calls = {
   },
 }
 
-serve({
-  'server/discover': () =>
-    describe({
-      tools: { listChanged: true },
-      resources: { subscribe: true },
-      prompts: {},
-      completions: {},
-      logging: {},
+const heard = (message) => FILE && appendFileSync(FILE, `${JSON.stringify(message)}\n`)
+
+serve(
+  {
+    'server/discover': () =>
+      describe({
+        tools: { listChanged: true },
+        resources: { subscribe: true },
+        prompts: {},
+        completions: {},
+        logging: {},
+      }),
+    'tools/list': () => ({
+      tools: [
+        ...Object.keys(calls).map((name) => tool(name, name === 'list' ? { outputSchema: numbers } : {})),
+        ...(isMore ? [tool('more')] : []),
+      ],
+      ...hints,
     }),
-  'tools/list': () => ({
-    tools: [
-      ...Object.keys(calls).map((name) => tool(name, name === 'list' ? { outputSchema: numbers } : {})),
-      ...(isMore ? [tool('more')] : []),
-    ],
-    ...hints,
-  }),
-  'tools/call': (params, request) => {
-    const call = calls[params.name]
-    if (call === undefined) throw refused(-32602, `Unknown tool: ${params.name}`)
-    return call(params, request)
+    'tools/call': (params, request) => {
+      const call = calls[params.name]
+      if (call === undefined) throw refused(-32602, `Unknown tool: ${params.name}`)
+      return call(params, request)
+    },
+    'prompts/list': () => ({ prompts: [{ name: 'p' }], ...hints }),
+    'prompts/get': () => ({ messages: [{ role: 'user', content: { type: 'text', text: 'said' } }] }),
+    'resources/list': () => ({ resources: [{ name: 'a', uri: 'typed:///a' }], ...hints }),
+    'resources/templates/list': () => ({ resourceTemplates: [], ...hints }),
+    'resources/read': ({ uri }) => {
+      if (uri !== 'typed:///a') throw refused(-32602, 'Resource not found', { uri })
+      return { contents: [{ uri, text: 'the content' }], ttlMs: 60_000, cacheScope: 'public' }
+    },
+    'completion/complete': ({ argument: { value } }) => ({
+      completion: { values: [`${value}!`], hasMore: false },
+    }),
+    'subscriptions/listen': ({ notifications }, { id, tell, signal }) => {
+      const uris = notifications.resourceSubscriptions?.filter((uri) => uri === 'typed:///a')
+      const filter = { ...notifications, ...(uris && { resourceSubscriptions: uris }) }
+      listens.set(signal, { filter, tell, id })
+      signal.addEventListener('abort', () => listens.delete(signal))
+      tell('notifications/subscriptions/acknowledged', {
+        notifications: filter,
+        _meta: { [key('subscriptionId')]: id },
+      })
+      return undefined
+    },
   },
-  'prompts/list': () => ({ prompts: [{ name: 'p' }], ...hints }),
-  'prompts/get': () => ({ messages: [{ role: 'user', content: { type: 'text', text: 'said' } }] }),
-  'resources/list': () => ({ resources: [{ name: 'a', uri: 'typed:///a' }], ...hints }),
-  'resources/templates/list': () => ({ resourceTemplates: [], ...hints }),
-  'resources/read': ({ uri }) => {
-    if (uri !== 'typed:///a') throw refused(-32602, 'Resource not found', { uri })
-    return { contents: [{ uri, text: 'the content' }], ttlMs: 60_000, cacheScope: 'public' }
-  },
-  'completion/complete': ({ argument: { value } }) => ({
-    completion: { values: [`${value}!`], hasMore: false },
-  }),
-  'subscriptions/listen': ({ notifications }, { id, tell, signal }) => {
-    const uris = notifications.resourceSubscriptions?.filter((uri) => uri === 'typed:///a')
-    const filter = { ...notifications, ...(uris && { resourceSubscriptions: uris }) }
-    listens.set(signal, { filter, tell, id })
-    signal.addEventListener('abort', () => listens.delete(signal))
-    tell('notifications/subscriptions/acknowledged', {
-      notifications: filter,
-      _meta: { [key('subscriptionId')]: id },
-    })
-    return undefined
-  },
-})
+  heard,
+)

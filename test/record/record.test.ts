@@ -128,18 +128,13 @@ describe('the lines of a recording', () => {
     assert.equal(bytesIn(line).toString(), text)
   })
 
-  it('names the schema where it is not the default', async () => {
-    const [line] = await recorded([event('{}\n', { schema: 'b"c' })])
-    assert.match(line ?? '', /^\{"t":0\.001204,"hop":"client","schema":"b\\"c","conn":1,/)
-  })
-
-  it('names the service of an upstream hop', async () => {
-    const [line] = await recorded([
-      event('{}\n', { hop: 'upstream', service: 'a "b"', connection: 2, direction: 'out' }),
-    ])
-    assert.equal(
-      line,
-      '{"t":0.001204,"hop":"upstream","service":"a \\"b\\"","conn":2,"dir":"out","frame":{}}',
+  it('names the schema where it is not the default, and the service of an upstream hop', async () => {
+    const upstream = { hop: 'upstream', service: 'a "b"', connection: 2, direction: 'out' } as const
+    const lines = await recorded([event('{}\n', { schema: 'b"c' }), event('{}\n', upstream)])
+    assert.match(lines[0] ?? '', /^\{"t":0\.001204,"hop":"client","schema":"b\\"c","conn":1,/)
+    assert.match(
+      lines[1] ?? '',
+      /^\{"t":0\.001204,"hop":"upstream","service":"a \\"b\\"","conn":2,"dir":"out",/,
     )
   })
 
@@ -204,14 +199,6 @@ describe('the file of a recording', () => {
     await assert.rejects(openRecord(folder, { command: 'test' }), /exists already/)
   })
 
-  it('refuses everything after a write failed', async () => {
-    const file = newFile()
-    writeFileSync(file, '')
-    const record = new Recorder(file, await open(file, 'r'))
-    for (let at = 0; at < 2; at++) assert.throws(() => record.wire(event('{}\n')), /cannot record to .*EBADF/)
-    await assert.rejects(record.close(), TransportError)
-  })
-
   it(
     'says once when the disk is full, and refuses everything after it',
     { skip: !existsSync('/dev/full') },
@@ -222,7 +209,7 @@ describe('the file of a recording', () => {
       )
       for (let at = 0; at < 2; at++)
         assert.throws(() => record.wire(event('{}\n')), /cannot record to f\.jsonl: ENOSPC/)
-      await assert.rejects(record.close(), /ENOSPC/)
+      await assert.rejects(record.close(), TransportError)
       assert.equal(failures.length, 1)
       assert.match(failures.join(), /ENOSPC/)
     },

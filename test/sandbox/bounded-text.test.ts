@@ -24,15 +24,6 @@ describe('output of which the beginning and the end are kept', () => {
     assert.equal(text.text(), 'abcd\n[... 1 bytes are left out here ...]\nfghi')
   })
 
-  test('keeps little of much', () => {
-    const text = new BoundedText(1024)
-    for (let at = 0; at < 100_000; at++) text.push(Buffer.from(`${at}\n`))
-    const shown = text.text()
-    assert(shown.length < 1200)
-    assert(shown.startsWith('0\n1\n2\n'))
-    assert(shown.endsWith('99998\n99999\n'))
-  })
-
   // A4, A7: a slice of a read keeps the whole read, so that a program that writes single bytes held a read for each.
   test('holds none of the reads that it was given', async () => {
     setFlagsFromString('--expose-gc')

@@ -18,6 +18,8 @@ export interface CodeSamples {
   readonly endless: string
   /** Shows a text with a character beyond 16 bits. */
   readonly text: readonly [code: string, shown: string]
+  /** Makes the file `a.txt` in a new folder for artifacts. */
+  readonly artifact: string
 }
 
 export const pythonSamples: CodeSamples = {
@@ -27,6 +29,7 @@ export const pythonSamples: CodeSamples = {
   mistake: 'import sys\nprint("out")\nprint("err", file=sys.stderr)\nnope',
   endless: 'print("before", flush=True)\nwhile True: pass',
   text: ['"\u{1f600}\\nü"', "'\u{1f600}\\nü'\n"],
+  artifact: 'import os\nos.mkdir("artifacts")\nopen("artifacts/a.txt", "w").close()',
 }
 
 export const nodeSamples: CodeSamples = {
@@ -36,21 +39,20 @@ export const nodeSamples: CodeSamples = {
   mistake: 'console.log("out"); console.error("err"); nope()',
   endless: 'console.log("before"); while (true) {}',
   text: ['"\u{1f600}\\nü"', "'\u{1f600}\\nü'\n"],
+  artifact: 'fs.mkdirSync("artifacts"); fs.writeFileSync("artifacts/a.txt", "")',
 }
 
-/** The tests of one language on one runtime; `open` gives a client of a service with more settings, and `kept` is what a session has left after code that took too long. */
+/** The tests of one language on one runtime; `open` gives a client of a service. */
 export function codeContract(
   title: string,
-  open: (t: SandboxScope, more: object) => Promise<SandboxClient>,
+  open: (t: SandboxScope) => Promise<SandboxClient>,
   samples: CodeSamples,
-  kept: 'variables are kept' | 'variables and files are lost',
 ): void {
   const { template } = samples
-  const opened = (t: SandboxScope, more: object = {}): Promise<SandboxClient> => open(t, more)
 
   describe(`${title}: code`, () => {
     test('keeps its variables in a session, and shares none with another', async (t) => {
-      const sandbox = await opened(t)
+      const sandbox = await open(t)
       const first = await sandbox.code(samples.set, { session_id: 'a', template })
       assert.deepEqual([first.text, first.of('code_success'), first.message], ['', true, ''])
       assert.equal((await sandbox.code(samples.get, { session_id: 'a' })).text, '42\n')
@@ -62,7 +64,7 @@ export function codeContract(
     })
 
     test('has two streams, and goes on after a mistake', async (t) => {
-      const sandbox = await opened(t)
+      const sandbox = await open(t)
       const call = { session_id: 'a', template }
       await sandbox.code(samples.set, call)
       const { value } = await sandbox.code(samples.mistake, call)
@@ -75,21 +77,25 @@ export function codeContract(
 
     test('keeps its text as it is', async (t) => {
       const [code, shown] = samples.text
-      assert.equal((await (await opened(t)).code(code, { template })).text, shown)
+      assert.equal((await (await open(t)).code(code, { template })).text, shown)
     })
 
     test('that takes too long is ended, with its output, and the error says what is left', async (t) => {
-      const sandbox = await opened(t)
+      const sandbox = await open(t)
       const call = { session_id: 'a', template }
       await sandbox.code(samples.set, call)
       const late = await sandbox.code(samples.endless, { ...call, timeout: 3 })
       assert.equal(
         late.message,
-        `Code execution failed: timed out after 3 s; ${kept}; its output until then ends with:\nbefore\n${late.message.split('before\n')[1] ?? ''}`,
+        `Code execution failed: timed out after 3 s; variables are kept; its output until then ends with:\nbefore\n${late.message.split('before\n')[1] ?? ''}`,
       )
       const next = await sandbox.code(samples.get, call)
-      const isKept = kept === 'variables are kept'
-      assert.deepEqual([next.of('sandbox_restarted'), next.of('code_success')], [!isKept, isKept])
+      assert.deepEqual([next.text, next.of('sandbox_restarted')], ['42\n', false])
+    })
+
+    test('tells of its artifacts', async (t) => {
+      const { value } = await (await open(t)).code(samples.artifact, { template })
+      assert.equal(at(value, 'result', 'artifacts', 0, 'path'), 'artifacts/a.txt')
     })
   })
 }

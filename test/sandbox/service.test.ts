@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { at, listAt } from '../integration/support/json.js'
+import { codeContract, nodeSamples } from './code-contract.js'
 import { type SandboxClient, type Said, openSandbox } from './support/sandbox.js'
 
 const section = { templates: { js: { language: 'node' } } }
@@ -80,44 +81,37 @@ describe('the server', () => {
 
   test('refuses methods, tools and arguments in the words that clients know', async (t) => {
     const sandbox = await client(t)
-    const cases: readonly (readonly [tool: string, args: object, code: number, message: string])[] = [
-      ['nope', {}, -32601, 'Method not found: tool:nope'],
-      ['execute_code', {}, -32602, 'Missing required parameter: code'],
-      ['execute_code', { code: null }, -32602, 'Missing required parameter: code'],
-      ['execute_code', { code: 5 }, -32602, "Parameter 'code' must be a string"],
+    const code = '1'
+    const cases: readonly (readonly [tool: string, args: object, message: string])[] = [
+      ['nope', {}, 'Method not found: tool:nope'],
+      ['execute_code', {}, 'Missing required parameter: code'],
+      ['execute_code', { code: null }, 'Missing required parameter: code'],
+      ['execute_code', { code: 5 }, "Parameter 'code' must be a string"],
       [
         'execute_code',
-        { code: '1', template: 'ruby' },
-        -32602,
+        { code, template: 'a' },
         "Parameter 'template' must be one of: ['python', 'node', 'js']",
       ],
       [
         'execute_code',
-        { code: '1', flavor: 'huge' },
-        -32602,
+        { code, flavor: 'a' },
         "Parameter 'flavor' must be one of: ['small', 'medium', 'large']",
       ],
-      ['execute_code', { code: '1', timeout: 1.5 }, -32602, "Parameter 'timeout' must be an integer"],
-      ['execute_code', { code: '1', timeout: 0 }, -32602, "Parameter 'timeout' must be >= 1"],
-      ['execute_code', { code: '1', timeout: 301 }, -32602, "Parameter 'timeout' must be <= 300"],
+      ['execute_code', { code, timeout: 1.5 }, "Parameter 'timeout' must be an integer"],
+      ['execute_code', { code, timeout: 0 }, "Parameter 'timeout' must be >= 1"],
+      ['execute_code', { code, timeout: 301 }, "Parameter 'timeout' must be <= 300"],
       [
         'execute_code',
-        { code: '1', session_id: 'a/b' },
-        -32602,
+        { code, session_id: 'a/b' },
         "Parameter 'session_id' must be 1 to 128 letters, digits, '.', '_' or '-'",
       ],
-      [
-        'execute_command',
-        { command: 'ls', args: 'x' },
-        -32602,
-        "Parameter 'args' must be an array of strings",
-      ],
-      ['get_sessions', { session_id: 'x' }, -32602, 'Session not found: x'],
-      ['stop_session', {}, -32602, 'Missing required parameter: session_id'],
+      ['execute_command', { command: 'ls', args: 'x' }, "Parameter 'args' must be an array of strings"],
+      ['get_sessions', { session_id: 'x' }, 'Session not found: x'],
+      ['stop_session', {}, 'Missing required parameter: session_id'],
     ]
-    for (const [tool, args, code, message] of cases) {
+    for (const [tool, args, message] of cases) {
       const answer = await sandbox.call(tool, args)
-      assert.deepEqual([answer.code, answer.message], [code, message])
+      assert.deepEqual([answer.code, answer.message], [tool === 'nope' ? -32601 : -32602, message])
     }
     const unknown = (await sandbox.raw.request('prompts/list')).value
     assert.equal(at(unknown, 'error', 'code'), -32601)
@@ -132,18 +126,15 @@ describe('the server', () => {
   })
 })
 
+codeContract('no isolation, Node', (t) => client(t), nodeSamples)
+
 describe('code', () => {
-  test('keeps its variables in a session, and shares none with another', async (t) => {
+  test('has a session of its own where it names none, with an id that cannot be guessed', async (t) => {
     const sandbox = await client(t)
-    const first = await sandbox.code('const x = 41;', node)
-    assert.equal(first.of('session_created'), true)
-    const session_id = idOf(first)
-    assert.match(session_id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-    const second = await sandbox.code('x + 1', { session_id })
-    assert.deepEqual([second.text, second.of('session_created')], ['42\n', false])
-    const other = await sandbox.code('typeof x', node)
-    assert.equal(other.text, "'undefined'\n")
-    assert.notEqual(idOf(other), session_id)
+    const ids = await Promise.all([1, 2].map(async () => idOf(await sandbox.code('1', node))))
+    assert.equal(new Set(ids).size, 2)
+    for (const id of ids)
+      assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   })
 
   test('has every member of its result at the top and in structuredContent', async (t) => {
@@ -223,33 +214,19 @@ describe('code', () => {
     assert.equal(sandbox.raw.answersTo(id), 0)
   })
 
-  test('that takes too long is interrupted: variables are kept, and the error shows what was written', async (t) => {
-    const sandbox = await client(t)
-    const session_id = 'long'
-    const run = (code: string): Promise<Said> => sandbox.code(code, { session_id, timeout: 3 })
-    await sandbox.code('let x = 7', { session_id, ...node })
-    const busy = await run('console.log("before"); while (true) {}')
-    assert.equal(busy.code, -32603)
-    assert.match(
-      busy.message,
-      /^Code execution failed: timed out after 3 s; variables are kept; its output until then ends with:\nbefore\n/,
-    )
-    assert.deepEqual(at(busy.value, 'error', 'data', 'context'), {
-      session_id,
-      timeout: 3,
-      variables_kept: true,
-    })
-    const waiting = await run('await new Promise(() => {})')
-    assert.match(waiting.message, /timed out after 3 s; variables are kept/)
-    assert.equal((await sandbox.code('x', { session_id })).text, '7\n')
-  })
-
   test('that ignores being interrupted ends with its variables, and the next call says so', async (t) => {
     const sandbox = await client(t)
     const session_id = 'deaf'
     await sandbox.code('let x = 7', { session_id, ...node })
+    const waiting = await sandbox.code('await new Promise(() => {})', { session_id, timeout: 1 })
+    assert.match(waiting.message, /timed out after 1 s; variables are kept/)
     const code = 'await new Promise((resolve) => setTimeout(resolve, 10)); while (true) {}'
     const deaf = await sandbox.code(code, { session_id, timeout: 1 })
+    assert.deepEqual(at(deaf.value, 'error', 'data', 'context'), {
+      session_id,
+      timeout: 1,
+      variables_kept: false,
+    })
     assert.match(
       deaf.message,
       /timed out after 1 s; variables are lost, files are kept; there was no output$/,

@@ -1,49 +1,39 @@
 // Files of a machine whose `find` has none of the options of GNU, as that of Alpine. Of a name with a line feed, the first line is listed.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { test } from 'node:test'
 import { realRuntime } from '../../src/real-runtime.js'
 import { Artifacts, listFiles } from '../../src/sandbox/files.js'
-import type { Machine } from '../../src/sandbox/runtime.js'
 import type { MachineUse } from '../../src/sandbox/runs.js'
+import { StateFolder } from '../../src/sandbox/state-folder.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
+import { ran, shell, startedMachine } from './machine-contract.js'
+import { LocalRuntime } from './support/local-runtime.js'
 
 /** Programs run on this host, with a `find` that refuses `-printf`. */
-function smallMachine(t: Scope): { readonly where: MachineUse; readonly workspace: string } {
-  const [bin, workspace] = [join(scratch(t), 'bin'), join(scratch(t), 'work')]
-  mkdirSync(bin)
-  mkdirSync(workspace)
-  const find = join(bin, 'find')
+async function smallMachine(t: Scope): Promise<{ readonly where: MachineUse; readonly workspace: string }> {
+  const bin = scratch(t)
   writeFileSync(
-    find,
+    join(bin, 'find'),
     '#!/bin/sh\ncase "$*" in *-printf*) echo "unrecognized: -printf" >&2; exit 1;; esac\nexec /usr/bin/find "$@"\n',
+    { mode: 0o755 },
   )
-  chmodSync(find, 0o755)
-  const machine: Machine = {
-    interpreter: ['python3'],
-    run: ({ program, args }) => {
-      const env = { PATH: `${bin}:${process.env['PATH'] ?? ''}` }
-      const child = spawn(program, args, { cwd: workspace, env })
-      const { stdin, stdout, stderr } = child
-      const exited = new Promise<{ code: number | undefined; signal: undefined }>((resolve) =>
-        child.once('close', (code) => resolve({ code: code ?? undefined, signal: undefined })),
-      )
-      return { stdin, stdout, stderr, exited, interrupt: () => {}, kill: () => void child.kill('SIGKILL') }
-    },
-    stop: async () => {},
-    ended: new Promise(() => {}),
-  }
   const clock = realRuntime()
-  t.after(() => clock.close())
-  return { where: { machine, clock }, workspace }
+  const runtime = new LocalRuntime(clock, new StateFolder(scratch(t), clock))
+  t.after(async () => {
+    await runtime.close()
+    await clock.close()
+  })
+  const machine = await startedMachine(runtime, { env: { PATH: `${bin}:${process.env['PATH'] ?? ''}` } })
+  const { stdout } = await ran(machine, shell('pwd'))
+  return { where: { machine, clock }, workspace: stdout.trim() }
 }
 
 test('the files of a folder are listed', async (t: Scope) => {
-  const { where, workspace } = smallMachine(t)
+  const { where, workspace } = await smallMachine(t)
   const folder = join(workspace, '-delete')
   mkdirSync(join(folder, 'inner'), { recursive: true })
   for (const name of ['-delete', 'two\nlines', "it's"]) writeFileSync(join(folder, name), 'abc')
@@ -65,7 +55,7 @@ test('the files of a folder are listed', async (t: Scope) => {
 })
 
 test('artifacts are found', async (t: Scope) => {
-  const { where, workspace } = smallMachine(t)
+  const { where, workspace } = await smallMachine(t)
   const artifacts = new Artifacts()
   assert.deepEqual(await artifacts.look(where), [])
   mkdirSync(join(workspace, 'artifacts', 'inner'), { recursive: true })

@@ -31,19 +31,6 @@ class Works {
 }
 
 describe('turns', () => {
-  test('are given in the order in which they were asked for, so many at once', async () => {
-    const works = new Works(2)
-    const all = ['a', 'b', 'c', 'd'].map((name) => works.run(name) ?? assert.fail('too many'))
-    assert.equal(works.run('e'), undefined, 'no more than two wait')
-    assert.deepEqual(works.begun, ['a', 'b'])
-    await works.end('a')
-    assert.deepEqual(works.begun, ['a', 'b', 'c'])
-    await works.end('c')
-    assert.deepEqual(works.begun, ['a', 'b', 'c', 'd'])
-    for (const name of ['b', 'd']) await works.end(name)
-    assert.deepEqual(await Promise.all(all), ['a', 'b', 'c', 'd'])
-  })
-
   test('are not given to a call that was cancelled', async () => {
     const works = new Works(1)
     const leaving = new AbortController()

@@ -17,6 +17,7 @@ function initialize(protocolVersion: string): string {
   return `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"${protocolVersion}"}}`
 }
 
+const NO_METHOD = '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
 const INVALID_PARAMS =
   '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid request parameters"}}'
 
@@ -28,36 +29,19 @@ const PARSE_ERROR = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message"
 
 const cases: readonly [title: string, line: string, answer: string | undefined][] = [
   ['the oldest revision', initialize('2024-11-05'), initialized('2024-11-05')],
-  ['2025-03-26', initialize('2025-03-26'), initialized('2025-03-26')],
-  ['2025-06-18', initialize('2025-06-18'), initialized('2025-06-18')],
   ['the newest revision', initialize('2025-11-25'), initialized('2025-11-25')],
   ['an unknown revision', initialize('2099-01-01'), initialized('2025-11-25')],
   ['no revision', '{"jsonrpc":"2.0","id":1,"method":"initialize"}', initialized('2025-11-25')],
   ['ping', '{"jsonrpc":"2.0","id":"a","method":"ping"}', '{"jsonrpc":"2.0","id":"a","result":{}}'],
-  [
-    'ping with a line end of two',
-    '{"jsonrpc":"2.0","id":0,"method":"ping"}\r',
-    '{"jsonrpc":"2.0","id":0,"result":{}}',
-  ],
-  [
-    'a method that there is not',
-    '{"jsonrpc":"2.0","id":2,"method":"resources/list"}',
-    '{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}',
-  ],
+  ['a method that there is not', '{"jsonrpc":"2.0","id":1,"method":"resources/list"}\r', NO_METHOD],
   ['a notification', '{"jsonrpc":"2.0","method":"notifications/initialized"}', undefined],
-  ['an unknown notification', '{"jsonrpc":"2.0","method":"nope"}', undefined],
   ['a stray result', '{"jsonrpc":"2.0","id":1,"result":{}}', undefined],
-  ['a stray error', '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}', undefined],
   ['an empty line', '', undefined],
-  ['a blank line', ' \r', undefined],
   ['bad JSON', '{"jsonrpc":', PARSE_ERROR],
-  ['text', 'hello', PARSE_ERROR],
   ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', invalidRequest('null')],
   ['a number', '1', invalidRequest('null')],
-  ['null', 'null', invalidRequest('null')],
   ['no method', '{"jsonrpc":"2.0","id":7}', invalidRequest('7')],
   ['an id that is null', '{"jsonrpc":"2.0","id":null,"method":"ping"}', invalidRequest('null')],
-  ['an id that is an object', '{"jsonrpc":"2.0","id":{},"method":"ping"}', invalidRequest('null')],
   ['another protocol', '{"jsonrpc":"1.0","id":8,"method":"ping"}', invalidRequest('8')],
   ['a call without params', '{"jsonrpc":"2.0","id":1,"method":"tools/call"}', INVALID_PARAMS],
   ['a call without a name', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}', INVALID_PARAMS],

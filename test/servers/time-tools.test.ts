@@ -11,14 +11,6 @@ function call(name: string, args: Readonly<Record<string, unknown>>, clock = now
   return result.content[0].text
 }
 
-test('get_current_time answers as the Python server did', () => {
-  assert.equal(
-    call('get_current_time', { timezone: 'Asia/Shanghai' }),
-    '{\n  "timezone": "Asia/Shanghai",\n  "datetime": "2026-11-22T04:32:38+08:00",\n' +
-      '  "day_of_week": "Sunday",\n  "is_dst": false\n}',
-  )
-})
-
 test('convert_time answers as the Python server did', () => {
   const args = { source_timezone: 'America/New_York', time: '16:30', target_timezone: 'Asia/Kathmandu' }
   assert.equal(
@@ -35,15 +27,10 @@ const conversions: readonly [source: string, time: string, target: string, at: s
   ['UTC', '09:5', 'UTC', '2025-06-01T12:00Z', /T09:05:00\+00:00.*T09:05:00\+00:00.*"\+0\.0h"/s],
   ['Asia/Kolkata', '00:00', 'UTC', '2025-06-01T12:00Z', /2025-06-01T00.*2025-05-31T18:30.*"-5\.5h"/s],
   ['Australia/Eucla', '12:00', 'UTC', '2025-06-01T12:00Z', /\+08:45.*"-8\.75h"/s],
-  ['UTC', '12:00', 'Australia/Eucla', '2025-06-01T12:00Z', /\+08:45.*"\+8\.75h"/s],
   ['Asia/Kathmandu', '12:00', 'Asia/Calcutta', '2025-06-01T12:00Z', /"Asia\/Calcutta".*"-0\.25h"/s],
   // The day is the source's, not the machine's and not the target's.
   ['Pacific/Kiritimati', '08:00', 'UTC', '2025-06-01T11:00Z', /2025-06-02T08:00:00\+14:00.*2025-06-01T18/s],
   ['Pacific/Pago_Pago', '08:00', 'UTC', '2025-06-01T10:00Z', /2025-05-31T08:00:00-11:00.*2025-05-31T19/s],
-  // A time that a change skips is as much later.
-  ['America/New_York', '02:30', 'UTC', '2025-03-09T12:00Z', /T03:30:00-04:00.*true.*T07:30:00\+00:00/s],
-  // In a fold the first of the two.
-  ['America/New_York', '01:30', 'UTC', '2025-11-02T12:00Z', /T01:30:00-04:00.*true.*T05:30:00\+00:00/s],
 ]
 
 for (const [source_timezone, time, target_timezone, at, want] of conversions) {

@@ -84,11 +84,17 @@ async function opened(from: Instance, to: string): Promise<End> {
   return end
 }
 
-/** Two instances, and a channel that the first has opened and the second has accepted. */
-async function channel(t: Scope) {
+/** Two instances, and the log of the second. */
+async function pair(t: Scope) {
   const shared = new SharedMemory()
   const log: string[] = []
   const [a, b] = [await instance(t, shared, 'a'), await instance(t, shared, 'b', log)]
+  return { shared, a, b, log }
+}
+
+/** Two instances, and a channel that the first has opened and the second has accepted. */
+async function channel(t: Scope) {
+  const { shared, a, b, log } = await pair(t)
   const end = await opened(a, 'b')
   end.channel?.write([Buffer.from('x')])
   await until(() => b.ends.length === 1)
@@ -99,8 +105,7 @@ async function channel(t: Scope) {
 
 describe('a channel between two instances', () => {
   test('carries bytes both ways, each direction with its end', async (t) => {
-    const shared = new SharedMemory()
-    const [a, b] = [await instance(t, shared, 'a'), await instance(t, shared, 'b')]
+    const { a, b } = await pair(t)
     const end = await opened(a, 'b')
     end.channel?.write([Buffer.from('one '), Buffer.from('two')])
     end.channel?.end()
@@ -163,8 +168,7 @@ describe('a channel between two instances', () => {
   })
 
   test('is gone when its instance does not take the first message', async (t) => {
-    const shared = new SharedMemory()
-    const [a, b] = [await instance(t, shared, 'a'), await instance(t, shared, 'b')]
+    const { shared, a, b } = await pair(t)
     // It runs by its lease, and reads nothing.
     shared.receivers.delete(b.store)
     const end = await opened(a, 'b')
@@ -228,8 +232,7 @@ describe('messages', () => {
   ]
   for (const [title, forged] of forgeries)
     test(`${title} are dropped`, async (t) => {
-      const shared = new SharedMemory()
-      const [a, b] = [await instance(t, shared, 'a'), await instance(t, shared, 'b')]
+      const { shared, a, b } = await pair(t)
       const seen: Buffer[] = []
       const spy = new MemoryStore(shared, realClock)
       await spy.receive('b', (message) => seen.push(message))
@@ -243,9 +246,7 @@ describe('messages', () => {
     })
 
   test('of an instance with another key are dropped, which is said once', async (t) => {
-    const shared = new SharedMemory()
-    const log: string[] = []
-    const [a, b] = [await instance(t, shared, 'a'), await instance(t, shared, 'b', log)]
+    const { shared, a, b, log } = await pair(t)
     const other = await instance(t, shared, 'other', [], 'another secret altogether')
     other.cluster.tellAll(Buffer.from('forged'))
     a.cluster.tellAll(Buffer.from('right'))

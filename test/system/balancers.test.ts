@@ -2,18 +2,17 @@
 
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
-import { type Socket, connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { resolveConfig } from '../../src/config/config.js'
 import { openGateway } from '../../src/gateway/gateway.js'
-import { at, listAt, numberAt, parsed, textAt } from '../integration/support/json.js'
-import { everything, itServer, root } from '../integration/support/programs.js'
+import { at, numberAt, parsed, textAt } from '../integration/support/json.js'
+import { itServer, root } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { EventReader, handshake, message, messageIn, open, send } from '../transports/support/http.js'
 import { balancers, checked, haproxyProgram, nginxKeepingAlive } from './support/balancers.js'
+import { Relay } from './support/relay.js'
 import { HANG_MS, untilAnswered } from '../integration/support/waiting.js'
 import { suiteScope } from '../support/scope.js'
 import { startProgram } from './support/system-program.js'
@@ -28,10 +27,7 @@ const plain = { prefix: false, describe: false, timeout: HANG_MS }
 async function front(scope: Scope, more: object = {}): Promise<number> {
   const value = {
     server: { port: 0, allowedHosts: ['127.0.0.1'], ...more },
-    schemas: {
-      default: { mcpServers: { it: itServer({}, plain) } },
-      official: { mcpServers: { everything: { ...everything, ...plain } } },
-    },
+    mcpServers: { it: itServer({}, plain) },
   }
   const gateway = await openGateway(resolveConfig(value, { source: 'test', folder: root, env: process.env }))
   scope.after(() => gateway.close(0))
@@ -58,32 +54,15 @@ async function askable(port: number): Promise<Fields> {
   return id
 }
 
-/** What the server got, in this order. */
-async function linesOf(port: number): Promise<unknown[]> {
-  const { body } = await send(port, { body: call(99, 'seen') })
-  return listAt(saidIn(body), 'lines').map((line) => parsed(Buffer.from(String(line), 'base64').toString()))
-}
-
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await delay(20)
 }
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-type Operation = (port: number, scope: Scope) => Promise<void>
+type Operation = (port: number) => Promise<void>
 
 const operations: readonly (readonly [string, Operation])[] = [
-  [
-    'an answer in JSON, in a session and without one',
-    async (port) => {
-      for (const headers of [await handshake(port), {}]) {
-        const accept = { ...headers, accept: 'application/json' }
-        const answer = await send(port, { headers: accept, body: message('tools/list', 1) })
-        assert.equal(answer.headers['content-type'], 'application/json')
-        assert.ok(listAt(parsed(answer.body), 'result', 'tools').length > 10)
-      }
-    },
-  ],
   [
     'an answer as an event',
     async (port) => {
@@ -139,29 +118,6 @@ const operations: readonly (readonly [string, Operation])[] = [
       const reader = new EventReader(await open(port, { method: 'GET', headers }))
       assert.match((await reader.next())?.data ?? '', /"id":1,.*\\"n\\":\\"r\\"/)
       assert.equal(await reader.next(), undefined)
-    },
-  ],
-  [
-    'the end of a session',
-    async (port) => {
-      const session = await handshake(port)
-      assert.equal((await send(port, { method: 'DELETE', headers: session })).status, 200)
-      assert.equal((await send(port, { headers: session, body: message('ping', 1) })).status, 404)
-    },
-  ],
-  [
-    'a call that is cancelled by its client',
-    async (port) => {
-      const session = await handshake(port)
-      const held = new EventReader(
-        await open(port, { headers: session, body: call(1, 'hold', { key: 'c' }) }),
-      )
-      const params = { requestId: 1, reason: 'no more' }
-      await send(port, { headers: session, body: message('notifications/cancelled', undefined, params) })
-      assert.equal(await held.next(), undefined)
-      await until(async () =>
-        (await linesOf(port)).some((line) => at(line, 'params', 'reason') === 'no more'),
-      )
     },
   ],
   [
@@ -231,30 +187,6 @@ const operations: readonly (readonly [string, Operation])[] = [
       stream.cut()
     },
   ],
-  [
-    'a client that others wrote',
-    async (port, scope) => {
-      const url = new URL(`http://127.0.0.1:${port}/api/official/mcp`)
-      const client = new Client({ name: 'official', version: '1' })
-      await client.connect(new StreamableHTTPClientTransport(url))
-      scope.after(() => client.close())
-      await until(async () => (await client.listTools()).tools.length > 5)
-      const progress: number[] = []
-      const named = { name: 'trigger-long-running-operation', arguments: { duration: 0.5, steps: 5 } }
-      const options = { onprogress: (each: { progress: number }): unknown => progress.push(each.progress) }
-      // The client library drops what comes in one piece with the answer, and on a busy machine much does, or all.
-      while (progress.length === 0)
-        assert.match(JSON.stringify(await client.callTool(named, undefined, options)), /completed/)
-    },
-  ],
-  [
-    'pages: the status, and one that is not there',
-    async (port) => {
-      assert.match((await send(port, { method: 'GET', path: '/health' })).body, /"status":"ok"/)
-      assert.match((await send(port, { method: 'GET', path: '/api/status' })).body, /"toolCount":/)
-      assert.equal((await send(port, { method: 'GET', path: '/nothing' })).status, 404)
-    },
-  ],
 ]
 
 for (const balancer of balancers)
@@ -264,46 +196,14 @@ for (const balancer of balancers)
     before(async () => {
       ;({ port } = await balancer.start(scope, await front(scope)))
     })
-    for (const [title, operation] of operations) test(title, (t) => operation(port, t))
+    for (const [title, operation] of operations) test(title, () => operation(port))
   })
-
-interface Counting {
-  readonly port: number
-  /** How many have been made, and how many there are. */
-  readonly made: () => number
-  readonly open: () => number
-}
-
-/** Passes on to a port, and counts the connections that are made to it. */
-async function counting(scope: Scope, port: number): Promise<Counting> {
-  const sockets: Socket[] = []
-  const server = createServer((near) => {
-    const far = connect(port, '127.0.0.1')
-    sockets.push(near, far)
-    for (const socket of [near, far]) socket.on('error', () => undefined)
-    near.on('close', () => far.destroy())
-    far.on('close', () => near.destroy())
-    near.pipe(far).pipe(near)
-  })
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  scope.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return {
-    port: numberAt(server.address(), 'port'),
-    made: () => sockets.length / 2,
-    open: () => sockets.filter(({ destroyed }) => !destroyed).length,
-  }
-}
 
 describe('connections of a balancer to the front', () => {
   for (const balancer of balancers)
     test(`are ${balancer.reuses ? 'used again' : 'one for each request'}: ${balancer.title}`, async (t) => {
-      const { port: frontPort, made } = await counting(t, await front(t))
-      const { port } = await balancer.start(t, frontPort)
+      const relay = await Relay.open(t, await front(t))
+      const { port } = await balancer.start(t, relay.port)
       // `fetch` keeps its connection to the balancer.
       const ping = async (id: number): Promise<void> => {
         const headers = { 'content-type': 'application/json' }
@@ -312,11 +212,11 @@ describe('connections of a balancer to the front', () => {
         assert.equal(await response.text(), `{"jsonrpc":"2.0","id":${id},"result":{}}`)
       }
       await ping(0)
-      const first = made()
+      const first = relay.made
       for (let id = 1; id <= 20; id++) await ping(id)
       // HAProxy's checks make connections of their own.
-      if (balancer.reuses) assert.ok(made() - first < 20, `${made() - first}`)
-      else assert.equal(made() - first, 20)
+      if (balancer.reuses) assert.ok(relay.made - first < 20, `${relay.made - first}`)
+      else assert.equal(relay.made - first, 20)
     })
 
   // HAProxy takes the end of a client's half of a connection for just that, until it has something to pass on.
@@ -324,8 +224,8 @@ describe('connections of a balancer to the front', () => {
     // What nginx keeps for the next request ends a second later.
     const balancer = each.reuses ? nginxKeepingAlive({ seconds: 1, connections: 16 }) : each
     test(`end when the client of a stream goes away: ${balancer.title}`, async (t) => {
-      const counted = await counting(t, await front(t))
-      const { port } = await balancer.start(t, counted.port)
+      const relay = await Relay.open(t, await front(t))
+      const { port } = await balancer.start(t, relay.port)
       const session = await handshake(port)
       const headers = { ...session, accept: 'text/event-stream' }
       const streams = [
@@ -333,7 +233,7 @@ describe('connections of a balancer to the front', () => {
         await open(port, { body: call(1, 'never') }),
       ]
       for (const stream of streams) stream.destroy()
-      await until(() => Promise.resolve(counted.open() === 0))
+      await until(() => Promise.resolve(relay.open === 0))
     })
   }
 

@@ -5,14 +5,55 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Browser, Page } from 'playwright-core'
 import { nodeProgram, everything, root } from '../integration/support/programs.js'
+import { type Servers, Spawned, configFile, inspectorOf } from '../integration/support/spawned.js'
 import { HANG_MS, untilAnswered } from '../integration/support/waiting.js'
 import { suiteScope } from '../support/scope.js'
 import { noBrowser, openBrowser, watch } from './support/chromium.js'
-import { type Inspected, startInspected } from './support/inspected.js'
 
 const scope = suiteScope()
+
+/** A proxy with `--ui`. */
+interface Inspected {
+  /** With the key. */
+  readonly address: string
+  readonly origin: string
+  readonly process: Spawned
+  connect(name: string): Promise<Client>
+}
+
+async function startInspected(servers: Servers): Promise<Inspected> {
+  const config = configFile(scope, servers)
+  const args = [
+    join(root, 'dist/cli.js'),
+    'http',
+    '--ui',
+    '--port',
+    '0',
+    '--no-kept-lists',
+    '--config',
+    config,
+  ]
+  const process = new Spawned(globalThis.process.execPath, args)
+  scope.after(() => process.kill())
+  const address = await inspectorOf(process)
+  const { origin } = new URL(address)
+  return {
+    address,
+    origin,
+    process,
+    connect: async (name) => {
+      const client = new Client({ name, version: '1' })
+      await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', origin)))
+      scope.after(() => client.close())
+      return client
+    },
+  }
+}
+
 const views = ['wire', 'frame', 'servers', 'usage', 'clients', 'export'] as const
 const axe = noBrowser === false ? readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8') : ''
 
@@ -22,7 +63,7 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
 
   before(async () => {
     browser = await openBrowser()
-    proxy = await startInspected(scope, { everything, hostile: nodeProgram('hostile.mjs', {}, {}) })
+    proxy = await startInspected({ everything, hostile: nodeProgram('hostile.mjs', {}, {}) })
     const client = await proxy.connect('before')
     const isThere = async (wanted: string): Promise<boolean> =>
       (await client.listTools()).tools.some(({ name }) => name === wanted)

@@ -15,7 +15,6 @@ import { Ledger, countsOf, wrongCalls } from './support/ledger.js'
 import { connectAll, stopAll } from './support/ledger-clients.js'
 import { Restartable } from './support/restartable.js'
 import { goesOn } from './support/progress.js'
-import { wrongProxy, wrongs } from './support/wrong-proxy.js'
 
 const isFull = process.env['PROOF'] === 'full'
 const perVersion = isFull ? 10 : 4
@@ -79,24 +78,6 @@ describe('a gateway that is started again under load', { skip: missing }, () => 
 })
 
 describe('what is checked fails', () => {
-  for (const wrong of wrongs)
-    test(`behind a proxy that ${wrong} calls`, { skip: missing }, async (t) => {
-      const ledger = new Ledger(t)
-      const gateway = await bound(t, ledger)
-      await gateway.start()
-      const clients = await connectAll(t, await wrongProxy(t, wrong, gateway.port), {
-        perVersion: 2,
-        isAskable,
-      })
-      for (const client of clients) client.start()
-      await goesOn(clients, gateway)
-      const { calls, foreign } = await stopAll(clients)
-      const found = wrongCalls(ledger.lines, calls).join('\n')
-      if (wrong === 'invents') assert.match(found, /was answered and never run/)
-      else assert.match(found, /was run 2 times/)
-      if (wrong === 'confuses') assert.notEqual(foreign.length, 0)
-    })
-
   test('where a line of the ledger is missing, is there twice, or is of no client', () => {
     const calls = ['a', 'b', 'c'].map((n) => ({ n, end: n === 'c' ? 'broken' : 'answered' }))
     assert.deepEqual(wrongCalls(['run a', 'run b'], calls), [])

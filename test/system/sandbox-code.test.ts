@@ -9,9 +9,9 @@ import { sandboxScene } from './support/sandbox-scene.js'
 
 const scene = sandboxScene('root')
 
-async function open(t: SandboxScope, more: object): Promise<SandboxClient> {
+async function open(t: SandboxScope): Promise<SandboxClient> {
   const sandbox = await scene.bubblewrap()
-  const settings = settingsOf({ runtime: 'bubblewrap', ...more })
+  const settings = settingsOf({ runtime: 'bubblewrap' })
   const parts = { settings, runtime: scene.runtime, log: () => undefined }
   const service = new SandboxService(parts, sandbox, await sandbox.probe())
   t.after(() => service.close())
@@ -20,5 +20,5 @@ async function open(t: SandboxScope, more: object): Promise<SandboxClient> {
   return new SandboxClient(clientOf(near))
 }
 
-codeContract('bubblewrap, Python', open, pythonSamples, 'variables are kept')
-codeContract('bubblewrap, Node', open, nodeSamples, 'variables are kept')
+codeContract('bubblewrap, Python', open, pythonSamples)
+codeContract('bubblewrap, Node', open, nodeSamples)

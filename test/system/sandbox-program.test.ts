@@ -27,22 +27,10 @@ import { at } from '../integration/support/json.js'
 import { gone, until } from '../integration/support/waiting.js'
 import { ran, shell, startedMachine } from '../sandbox/machine-contract.js'
 import { said } from '../sandbox/support/sandbox.js'
-import { SandboxCommands, descendantsOf, marked } from './support/sandbox-commands.js'
+import { SandboxCommands, descendantsOf, marked, programOf } from './support/sandbox-commands.js'
 
 const commands = new SandboxCommands({ after: (end) => after(end) }, 'root')
 const isRoot = process.getuid?.() === 0
-
-/** The process of the program below the proxy. */
-function programBelow(pid: number): number {
-  const found = descendantsOf(pid).find((each) => {
-    try {
-      return readFileSync(`/proc/${each}/cmdline`, 'latin1').includes('/sandbox.js')
-    } catch {
-      return false
-    }
-  })
-  return found ?? assert.fail('there is no program')
-}
 
 describe('the program of the sandbox', () => {
   test('killed in a call: the call is told why, other servers notice nothing, the next call works', async (t) => {
@@ -61,7 +49,7 @@ describe('the program of the sandbox', () => {
     assert.match((await call('time__get_current_time', zone)).text, /UTC/)
     const running = call('box__execute_command', { command: `sleep ${mark}`, session_id: 's' })
     await until(() => marked(mark).length === 1)
-    const program = programBelow(pid)
+    const program = programOf(pid)
     const below = [program, ...descendantsOf(program)]
     process.kill(program, 'SIGKILL')
     const answered = await running

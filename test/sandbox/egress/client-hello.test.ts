@@ -2,26 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
-import { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
-import { connect } from 'node:tls'
 import * as fc from 'fast-check'
 import { type HelloFinding, findHello } from '../../../src/sandbox/egress/client-hello.js'
+import { realHello } from '../support/hello.js'
 import { numRuns } from '../../properties/runs.js'
-
-/** What a client of Node's says first. */
-function realHello(servername: string): Promise<Buffer> {
-  return new Promise((resolve) => {
-    const socket = new Duplex({
-      read: () => undefined,
-      write: (chunk: Buffer, _encoding, done) => {
-        resolve(chunk)
-        done()
-      },
-    })
-    connect({ socket, servername }).on('error', () => undefined)
-  })
-}
 
 /** The finding when so many bytes come at a time. */
 function found(bytes: Buffer, size: number): HelloFinding | undefined {

@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { Duplex, PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { connect as connectTls } from 'node:tls'
 import type { EgressRuntime } from '../../../src/sandbox/egress/dial.js'
 import { Egress } from '../../../src/sandbox/egress/egress.js'
 import { openWayOut } from '../../../src/sandbox/guest/way-out.js'
 import { numberAt } from '../../integration/support/json.js'
+import { realHello } from '../support/hello.js'
 import { scratch } from '../../integration/support/spawned.js'
 import type { LogRecord, SocketPlace } from '../../../src/runtime/runtime.js'
 
@@ -168,26 +168,13 @@ class Scene {
   }
 }
 
-function helloFor(servername: string): Promise<Buffer> {
-  return new Promise((resolve) => {
-    const socket = new Duplex({
-      read: () => undefined,
-      write: (chunk: Buffer, _encoding, done) => {
-        resolve(chunk)
-        done()
-      },
-    })
-    connectTls({ socket, servername }).on('error', () => undefined)
-  })
-}
-
 const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
 const CONNECT = 'CONNECT good.example:443 HTTP/1.1\r\nHost: good.example:443\r\n\r\n'
-const TUNNEL = Buffer.concat([Buffer.from(CONNECT), await helloFor('good.example')])
+const TUNNEL = Buffer.concat([Buffer.from(CONNECT), await realHello('good.example')])
 
 describe('a tunnel', () => {
   test('carries TLS for its name, however it is cut', async () => {
-    const hello = await helloFor('good.example')
+    const hello = await realHello('good.example')
     const bytes = Buffer.concat([Buffer.from(CONNECT), hello, Buffer.from('more')])
     for (const size of [1, 2, 3, 7, 64, bytes.length]) {
       const scene = new Scene()
@@ -215,7 +202,7 @@ describe('a tunnel', () => {
   })
 
   const others: readonly (readonly [title: string, bytes: () => Buffer | Promise<Buffer>, why: RegExp])[] = [
-    ['TLS for another name', () => helloFor('other.example'), /names another server/],
+    ['TLS for another name', () => realHello('other.example'), /names another server/],
     ['HTTP', () => Buffer.from('GET / HTTP/1.1\r\nHost: other.example\r\n\r\n'), /no TLS/],
     ['SSH', () => Buffer.from('SSH-2.0-OpenSSH\r\n'), /no TLS/],
   ]
@@ -306,23 +293,18 @@ describe('a request', () => {
     assert.equal(scene.time.waiting, 0)
   })
 
-  test('of which no byte comes is none, and nothing is said of it', async () => {
-    const scene = new Scene()
-    const program = scene.connect()
-    program.input.end()
-    await settled()
-    assert(program.isDropped)
-    assert.deepEqual([program.heard, scene.log], ['', []])
-  })
-
-  test('whose program ends before it is whole is none', async () => {
-    const scene = new Scene()
-    const program = scene.connect()
-    program.input.end('CONN')
-    await settled()
-    assert(program.isDropped)
-    assert.deepEqual(scene.asked, [])
-  })
+  for (const [title, bytes] of [
+    ['of which no byte comes is none, and nothing is said of it', ''],
+    ['whose program ends before it is whole is none', 'CONN'],
+  ] as const)
+    test(title, async () => {
+      const scene = new Scene()
+      const program = scene.connect()
+      program.input.end(bytes)
+      await settled()
+      assert(program.isDropped)
+      assert.deepEqual([scene.asked, program.heard, scene.log], [[], '', []])
+    })
 })
 
 function splitHead(text: string): readonly [head: string, rest: string] {

@@ -15,10 +15,6 @@ import type {
   SandboxRuntime,
 } from '../../../src/sandbox/runtime.js'
 import type { StateFolder } from '../../../src/sandbox/state-folder.js'
-import type { HostIdentity } from '../../../src/sandbox/runtimes/identities.js'
-
-/** Variables of this process that programs need in order to be found and to write text. */
-const PASSED = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TMPDIR', 'SystemRoot', 'TEMP', 'TMP']
 
 /** A runtime without isolation, whatever it says. */
 export class LocalRuntime implements SandboxRuntime {
@@ -28,14 +24,11 @@ export class LocalRuntime implements SandboxRuntime {
   readonly fixedNetwork = 'host'
   readonly #runtime: Runtime
   readonly #folder: StateFolder
-  readonly #runAs: HostIdentity | undefined
   readonly #machines = new Set<LocalMachine>()
 
-  /** `runAs` is for a service that runs as root. */
-  constructor(runtime: Runtime, folder: StateFolder, runAs?: HostIdentity) {
+  constructor(runtime: Runtime, folder: StateFolder) {
     this.#runtime = runtime
     this.#folder = folder
-    this.#runAs = runAs
   }
 
   async probe(): Promise<string> {
@@ -43,9 +36,8 @@ export class LocalRuntime implements SandboxRuntime {
   }
 
   async start(spec: MachineSpec): Promise<Machine> {
-    const identity = this.#runAs
-    const workspace = await this.#folder.session(spec.sessionId, identity)
-    const machine = new LocalMachine({ runtime: this.#runtime, spec, workspace, identity })
+    const workspace = await this.#folder.session(spec.sessionId)
+    const machine = new LocalMachine(this.#runtime, spec, workspace)
     this.#machines.add(machine)
     void machine.ended.then(() => this.#machines.delete(machine))
     return machine
@@ -65,30 +57,21 @@ export class LocalRuntime implements SandboxRuntime {
   }
 }
 
-interface LocalMachineParts {
-  readonly runtime: Runtime
-  readonly spec: MachineSpec
-  readonly workspace: string
-  readonly identity: HostIdentity | undefined
-}
-
 class LocalMachine implements Machine {
   readonly #workspace: string
   readonly interpreter: readonly [string]
   readonly ended: Promise<MachineEnd>
   readonly #runtime: Runtime
-  readonly #user: { readonly identity?: HostIdentity }
   readonly #env: Readonly<Record<string, string>>
   readonly #running = new Map<LocalProcess, Promise<GuestExit>>()
   #end: (end: MachineEnd) => void = () => {}
   #isStopped = false
 
-  constructor({ runtime, spec, workspace, identity }: LocalMachineParts) {
+  constructor(runtime: Runtime, spec: MachineSpec, workspace: string) {
     this.#runtime = runtime
-    this.#user = identity === undefined ? {} : { identity }
     this.#workspace = workspace
     this.interpreter = [spec.interpreter ?? interpreterOf(spec.language)]
-    this.#env = { ...passedOn(runtime.env), ...spec.env }
+    this.#env = { PATH: runtime.env['PATH'] ?? '', ...spec.env }
     this.ended = new Promise((resolve) => {
       this.#end = resolve
     })
@@ -96,7 +79,7 @@ class LocalMachine implements Machine {
 
   run({ program, args }: GuestCommand): GuestProcess {
     const command = this.#isStopped ? '' : program
-    const child = this.#runtime.spawn({ command, args, cwd: this.#workspace, env: this.#env, ...this.#user })
+    const child = this.#runtime.spawn({ command, args, cwd: this.#workspace, env: this.#env })
     const started = new LocalProcess(child, program)
     this.#running.set(started, started.exited)
     void started.exited.then(() => this.#running.delete(started))
@@ -113,15 +96,6 @@ class LocalMachine implements Machine {
 
 function interpreterOf(language: SandboxLanguage): string {
   return language === 'python' ? 'python3' : process.execPath
-}
-
-function passedOn(env: Runtime['env']): Record<string, string> {
-  return Object.fromEntries(
-    PASSED.flatMap((name) => {
-      const value = env[name]
-      return value === undefined ? [] : [[name, value]]
-    }),
-  )
 }
 
 /** A program that runs as a child of this process. */

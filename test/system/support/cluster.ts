@@ -1,15 +1,13 @@
 // Three gateways with one key and one store, which a test ends, stops and starts again.
 
-import { type Server, type Socket, connect, createServer } from 'node:net'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../../integration/support/free-port.js'
 import { tokenOf } from '../../integration/support/gateway.js'
-import { numberAt } from '../../integration/support/json.js'
 import { cli } from '../../integration/support/programs.js'
 import { type Scope, scratch } from '../../integration/support/spawned.js'
 import { Ledger } from './ledger.js'
+import { Relay } from './relay.js'
 import { Restartable } from './restartable.js'
 
 /** The users of a cluster, and their tokens. */
@@ -22,52 +20,6 @@ export const [stateKey, otherKey] = [
   'a key of the cluster, number 1',
   'a key of the cluster, number 2',
 ] as const
-
-/** Passes connections on to a port. */
-export class Relay {
-  readonly #server: Server
-  readonly #sockets = new Set<Socket>()
-
-  private constructor(to: number) {
-    this.#server = createServer((near) => {
-      const far = connect(to, '127.0.0.1')
-      for (const socket of [near, far]) {
-        this.#sockets.add(socket)
-        socket.on('error', () => undefined)
-        socket.on('close', () => {
-          this.#sockets.delete(socket)
-          near.destroy()
-          far.destroy()
-        })
-      }
-      near.pipe(far).pipe(near)
-    })
-  }
-
-  static async open(scope: Scope, to: number): Promise<Relay> {
-    const relay = new Relay(to)
-    relay.#server.listen(0, '127.0.0.1')
-    await once(relay.#server, 'listening')
-    scope.after(() => {
-      for (const socket of relay.#sockets) socket.destroy()
-      relay.#server.close()
-    })
-    return relay
-  }
-
-  get port(): number {
-    return numberAt(this.#server.address(), 'port')
-  }
-
-  /** No byte passes for now, and no end is told. */
-  stall(): void {
-    for (const socket of this.#sockets) socket.pause()
-  }
-
-  mend(): void {
-    for (const socket of this.#sockets) socket.resume()
-  }
-}
 
 export interface Cluster {
   readonly ledger: Ledger

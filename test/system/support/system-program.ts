@@ -63,12 +63,15 @@ async function listens(child: ChildProcess, port: number): Promise<boolean> {
   return false
 }
 
-function accepts(port: number): Promise<boolean> {
+/** Whether something listens at the port. */
+export function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
-    socket.on('connect', () => resolve(true))
+    socket.on('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
     socket.on('error', () => resolve(false))
-    socket.on('connect', () => socket.destroy())
   })
 }
 

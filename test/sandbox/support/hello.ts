@@ -1,0 +1,17 @@
+import type { Buffer } from 'node:buffer'
+import { Duplex } from 'node:stream'
+import { connect } from 'node:tls'
+
+/** What a client of Node's says first. */
+export function realHello(servername: string): Promise<Buffer> {
+  return new Promise((resolve) => {
+    const socket = new Duplex({
+      read: () => undefined,
+      write: (chunk: Buffer, _encoding, done) => {
+        resolve(chunk)
+        done()
+      },
+    })
+    connect({ socket, servername }).on('error', () => undefined)
+  })
+}
