@@ -86,23 +86,6 @@ describe('server events', () => {
     assert(stopped?.state === 'stopped')
     assert.deepEqual([stopped.cause, stopped.client], ['client-gone', first?.client])
   })
-
-  test('say whether a server was restarted or stopped by request', async (t) => {
-    const { servers, on } = listening()
-    const { proxy, attach } = await libraryProxy(t, { a }, { on })
-    const { client } = await attach()
-    await client.open()
-    await client.call('a__nonce', { n: 1 })
-    const stops = (): string[] =>
-      servers.flatMap((each) => (each.state === 'stopped' ? `${each.cause}: ${each.message}` : []))
-    await proxy.restart('a')
-    // The process that was replaced ends beside the new one.
-    await until(() => stops().length === 1)
-    await client.call('a__nonce', { n: 1 })
-    await proxy.stop('a')
-    await until(() => stops().length === 2)
-    assert.deepEqual(stops(), ['retired: it was restarted by request', 'retired: it was stopped by request'])
-  })
 })
 
 describe('server events of what does not start', () => {
@@ -115,28 +98,6 @@ describe('server events of what does not start', () => {
     assert.deepEqual(states(servers, 'slow'), ['starting', 'late', 'stopped'])
     const late = servers.find(({ state }) => state === 'late')
     assert((late?.ms ?? 0) >= 1 && late?.pid !== undefined)
-  })
-})
-
-describe('client events', () => {
-  test('tell who each of two clients is, and when it is gone', async (t) => {
-    const { clients, on } = listening()
-    const { attach } = await libraryProxy(t, { b }, { on })
-    const [one, two] = [await attach(), await attach()]
-    await one.client.open()
-    await two.client.request('tools/list')
-    await one.connection.close()
-    await until(() => clients.length === 3)
-    assert.deepEqual(
-      clients.map((event) =>
-        event.state === 'gone' ? [event.client, 'gone'] : [event.client, event.name, event.version],
-      ),
-      [
-        [1, 'it', '1'],
-        [2, undefined, undefined],
-        [1, 'gone'],
-      ],
-    )
   })
 })
 

@@ -11,7 +11,6 @@ import { Clock } from '../front-auth/clock.js'
 import { Issuer } from '../front-auth/issuer.js'
 import { AuthorizationServer } from '../login/authorization-server.js'
 import { itServer } from './support/programs.js'
-import { type LibraryClient, clientLibrary, missing } from './support/sdk-v2.js'
 import { freePort } from './support/free-port.js'
 import { gatewayOf } from './support/gateway.js'
 
@@ -130,27 +129,5 @@ describe('a client library', () => {
     assert.equal(JSON.stringify(await call()), before, 'the same process')
     assert.equal(server.refreshes, 1)
     assert.equal(transport.sessionId, sessionId)
-  })
-
-  test('of version 2 logs in too', { skip: missing }, async (t) => {
-    const { url, server } = await front(t)
-    const library = await clientLibrary()
-    const person = new Person()
-    const connect = async (): Promise<LibraryClient> => {
-      const client = new library.Client({ name: 'c', version: '2' }, {})
-      const transport = new library.StreamableHTTPClientTransport(url, { authProvider: person })
-      try {
-        await client.connect(transport)
-      } catch (error) {
-        if (person.code === '') throw error
-        await transport.finishAuth(person.code)
-      }
-      return client
-    }
-    await connect()
-    const client = await connect()
-    t.after(() => client.close())
-    assert.match(JSON.stringify(await client.listTools()), /a__nonce/)
-    assert.deepEqual(server.scopesAsked, ['mcp:ops'])
   })
 })

@@ -7,8 +7,7 @@ import { describe, test } from 'node:test'
 import { toolNames } from './support/client.js'
 import { gatewayOf } from './support/gateway.js'
 import { at } from './support/json.js'
-import { libraryProxy } from './support/library.js'
-import { type ServerEntry, itServer, program } from './support/programs.js'
+import { type ServerEntry, program } from './support/programs.js'
 import {
   type Act,
   type Scripted,
@@ -105,16 +104,4 @@ describe('a server that is stopped while nobody needs it', () => {
     assert.equal(levels.length, 3)
     assert.equal(toolChanges(party), 0)
   })
-})
-
-test('a server of which each client has its own process starts for nobody when nobody is there', async (t) => {
-  const servers = { s: itServer({}, { isolation: 'session' }) }
-  const { proxy, attach } = await libraryProxy(t, servers, { ownStart: 'with-client' })
-  const { client, connection } = await attach()
-  await client.open()
-  await client.call('s__nonce', { n: '1' })
-  assert.equal(proxy.status()[0]?.state, 'connected')
-  await connection.close()
-  await until(() => proxy.status()[0]?.pids.length === 0)
-  assert.equal(proxy.status()[0]?.state, 'disconnected')
 })

@@ -8,10 +8,8 @@ import { describe, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { textAt } from './support/json.js'
-import { cli, filesystem } from './support/programs.js'
-import { clientLibrary, missing, stdioLibrary } from './support/sdk-v2.js'
-import { type Scope, configFile, scratch } from './support/spawned.js'
+import { filesystem } from './support/programs.js'
+import { type Scope, scratch } from './support/spawned.js'
 import { gatewayOf } from './support/gateway.js'
 
 const names = ['ann', 'bob']
@@ -50,40 +48,5 @@ describe('roots of official clients', () => {
         assert.equal(result.isError === true, folder !== name, JSON.stringify(result))
       }
     }
-  })
-
-  const pinned = { capabilities: { roots: {} }, versionNegotiation: { mode: { pin: '2026-07-28' } } }
-
-  test('reach a server on stdio of a client of 2026-07-28', { skip: missing }, async (t) => {
-    const { home, server } = folders(t)
-    const { Client: Newer } = await clientLibrary()
-    const { StdioClientTransport } = await stdioLibrary()
-    const client = new Newer({ name: 'ann', version: '2' }, pinned)
-    client.setRequestHandler('roots/list', () => ({ roots: [{ uri: uriOf(home, 'ann'), name: 'ann' }] }))
-    const args = [cli, '--stdio', '--config', configFile(t, { ...server })]
-    const env = { ...process.env, HOME: scratch(t) }
-    await client.connect(new StdioClientTransport({ command: process.execPath, args, env, stderr: 'ignore' }))
-    t.after(() => client.close())
-    const text = textAt(await client.callTool(listFolder(join(home, 'ann'))), 'content', 0, 'text')
-    assert.equal(text, '')
-  })
-
-  test('reach no server that clients of 2026-07-28 share', { skip: missing }, async (t) => {
-    const { home, common, server } = folders(t)
-    const url = await served(t, server)
-    const library = await clientLibrary()
-    const asked: string[] = []
-    for (const name of names) {
-      const client = new library.Client({ name, version: '2' }, pinned)
-      client.setRequestHandler('roots/list', () => {
-        asked.push(name)
-        return { roots: [{ uri: uriOf(home, name), name }] }
-      })
-      await client.connect(new library.StreamableHTTPClientTransport(url))
-      t.after(() => client.close())
-      const allowed = await client.callTool({ name: 's__list_allowed_directories', arguments: {} })
-      assert.equal(textAt(allowed, 'content', 0, 'text'), `Allowed directories:\n${common}`)
-    }
-    assert.deepEqual(asked, [])
   })
 })

@@ -97,32 +97,6 @@ describe('a task', () => {
       assert.equal(textAt((await about(client, 'get', 'task-1')).value, 'result', 'status'), 'completed')
     })
 
-  test('is cancelled, which a cancelled tasks/result is not', async (t) => {
-    const { open } = await proxied(t, { s: server() })
-    const client = await open(ASKABLE)
-    const id = await begun(client, 's__must')
-    const asked = client.nextId()
-    client.send(JSON.stringify({ jsonrpc: '2.0', id: asked, method: 'tasks/result', params: { taskId: id } }))
-    client.notify('notifications/cancelled', { requestId: asked })
-    assert.equal(textAt((await about(client, 'get', id)).value, 'result', 'status'), 'working')
-    assert.equal(textAt((await about(client, 'cancel', id)).value, 'result', 'status'), 'cancelled')
-    assert.equal(client.answersTo(asked), 0)
-  })
-
-  test('asks its client while the result is waited for', async (t) => {
-    const { open } = await proxied(t, { s: server(), other: server({ TASKS: 'o' }) })
-    const client = await open(ASKABLE)
-    const asked: unknown[] = []
-    client.onRequest = (_method, params) => {
-      asked.push(params)
-      return '{"action":"decline"}'
-    }
-    const id = await begun(client, 's__curious')
-    await begun(client, 'other__work')
-    assert.equal(textOf(await about(client, 'result', id)), 'decline')
-    assert.equal(textAt(asked[0], '_meta', 'io.modelcontextprotocol/related-task', 'taskId'), id)
-  })
-
   test('tells of its progress behind the answer to its call, under the token of its client', async (t) => {
     const { open } = await proxied(t, { s: server() })
     const both = [await open(), await open()] as const

@@ -234,21 +234,6 @@ describe("a client's own initialize", () => {
       await close()
     })
 
-  test('is given up after the drain time when the proxy itself is closed', async (t) => {
-    const asked = new Deferred<void>()
-    const remote = await service(t, ({ rpc }) => {
-      if (rpc === 'initialize') asked.resolve()
-      return rpc === 'initialize'
-    })
-    const { client, close } = await transparentProxy(t, remote, { drainMs: DRAIN_MS })
-    const answer = client.answer('a')
-    client.send(initialize('"a"'))
-    client.send(exit)
-    await asked.promise
-    await close()
-    assert.equal(textAt((await answer).value, 'error', 'data', 'reason'), 'shutting-down')
-  })
-
   test('that never comes is replaced by one of the proxy', async (t) => {
     const remote = await service(t)
     const { client } = await transparentProxy(t, remote)
