@@ -240,18 +240,6 @@ describe('a server of ours', () => {
 
 const node = (script: string): Servers[string] => ({ command: process.execPath, args: ['-e', script] })
 
-describe('a server that takes long to start', { concurrency: true }, () => {
-  const silent = { command: process.execPath, args: ['-e', 'process.stdin.resume()'], startTimeout: 11_000 }
-  for (const words of [['tools'], ['call', 's__x'], ['doctor']])
-    test(`is named to who waits for ${words.join(' ')}`, async (t) => {
-      const args = [cli, ...words, '--config', configFile(t, { s: silent })]
-      const child = spawn(process.execPath, args, { env: { ...process.env, HOME: scratch(t) } })
-      const [err] = await Promise.all([whole(child.stderr), once(child, 'close')])
-      assert.match(err, /^(?:mcps-proxy:| ) s is not ready after 10 s, and may take 11 s \(startTimeout\)$/m)
-      assert.equal(err.split('not ready').length, 2)
-    })
-})
-
 describe('an interrupt ends', () => {
   const silent = node("process.kill(process.ppid, 'SIGINT'); setInterval(() => {}, 1000)")
   for (const words of [['tools'], ['call', 's__x'], ['doctor'], ['check', '--start'], ['lock']])
@@ -264,15 +252,12 @@ describe('an interrupt ends', () => {
     })
 })
 
-describe('a fault of the command itself gives the exit code 70', () => {
+test('a fault of the command itself gives the exit code 70', async (t) => {
   const signals = node("process.kill(process.ppid, 'SIGUSR2'); setInterval(() => {}, 1000)")
   const faulty = { FAULT_AT: 'timer', NODE_OPTIONS: `--import ${program('injected-fault.mjs')}` }
-  for (const words of [['tools'], ['call', 's__x']])
-    test(words.join(' '), async (t) => {
-      const args = [cli, ...words, '--config', configFile(t, { s: signals })]
-      const child = spawn(process.execPath, args, { env: { ...process.env, ...faulty, HOME: scratch(t) } })
-      assert.deepEqual(await once(child, 'close'), [70, null])
-    })
+  const args = [cli, 'call', 's__x', '--config', configFile(t, { s: signals })]
+  const child = spawn(process.execPath, args, { env: { ...process.env, ...faulty, HOME: scratch(t) } })
+  assert.deepEqual(await once(child, 'close'), [70, null])
 })
 
 test('a tool that is listed only after the handshake can be called', (t) => {

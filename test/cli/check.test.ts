@@ -152,21 +152,6 @@ describe('--check --start', () => {
     assert.match(stdout, /^ {2}s +failed after \d+ ms: 's' exited with code 1: Error: KEY is missing$/m)
   })
 
-  test('shows of a program that fails the line that says why, and no other', (t) => {
-    const noSuchFile = join(import.meta.dirname, 'no-such-file.mjs')
-    const rejects = "Promise.reject(Object.assign(new Error('no port'), { code: 'EPORT' }))"
-    const programs = {
-      throws: [['-e', "throw new TypeError('KEY is missing')"], 'TypeError: KEY is missing'],
-      isGone: [[noSuchFile], `Error: Cannot find module '${noSuchFile}'`],
-      rejects: [['-e', rejects], 'Error: no port'],
-    } as const
-    const servers = Object.entries(programs).map(([name, [args]]) => [name, { command: node, args }])
-    const { stdout } = run('--check', configFile(t, Object.fromEntries(servers)), '--start')
-    for (const [name, [, said]] of Object.entries(programs))
-      assert(stdout.includes(`'${name}' exited with code 1: ${said}\n`), stdout)
-    assert.match(stdout, /\n(?: {2}\w+ +failed after .*\n){3} {2}started: 0 ready, 3 failed/)
-  })
-
   test('succeeds when all are ready, lazy ones too, and tells no secret', (t) => {
     const script = `console.error('my key is ' + process.env.API_KEY); process.exit(1)`
     const good = configFile(t, { one: itEcho({}, { lazy: true }), two: itEcho() })

@@ -123,19 +123,6 @@ describe('mcps-proxy on HTTP', () => {
     signal('SIGTERM')
     assert.equal((await exited).code, 143)
   })
-
-  test('says that the port is taken', async (t) => {
-    const file = configFile(t, { Time: time })
-    const first = await start(t, ['-c', file, '-p', '0'])
-    const second = await start(t, ['-c', file, '-p', String(first.port)])
-    assert.deepEqual(await second.exited, { code: 1, stdout: '' })
-    assert.match(second.stderr(), /the port is taken \(EADDRINUSE\); choose another one with --port/)
-    const nowhere = await start(t, ['-c', file, '-p', '0', '--host', '192.0.2.1', '--allow-unauthenticated'])
-    assert.deepEqual(await nowhere.exited, { code: 1, stdout: '' })
-    assert.match(nowhere.stderr(), /EADDRNOTAVAIL.*; check --host/)
-    first.signal('SIGTERM')
-    await first.exited
-  })
 })
 
 describe('a client that speaks on stdin', () => {

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { resolveConfig, selectSchema } from '../../src/config/config.js'
-import { tryServer } from '../../src/cli/server-trials.js'
+import { lateWords, tryServer } from '../../src/cli/server-trials.js'
 import { StartGate } from '../../src/upstream/server/start-gate.js'
 import { MemoryFiles } from '../kept/support/memory-files.js'
 import { FakeRuntime, settled } from '../upstream/support/fake-runtime.js'
@@ -31,11 +31,11 @@ for (const [title, hasListed, printed, startMs, warning] of [
     if (hasListed) await tryServer(config, schema, server, { runtime, profile: undefined })
     const { length: tried } = runtime.children
     runtime.script = () => undefined
-    const late: unknown[] = []
+    const late: string[] = []
     const trial = tryServer(config, schema, server, {
       runtime,
       profile: undefined,
-      onLate: ({ ms, startTimeoutMs }, last) => void late.push([ms, startTimeoutMs, last]),
+      onLate: (event, last) => void late.push(lateWords('s', event, last)),
     })
     await settled()
     // A start that no list waits for is put off.
@@ -44,7 +44,10 @@ for (const [title, hasListed, printed, startMs, warning] of [
     await runtime.pass(9999)
     assert.deepEqual(late, [])
     await runtime.pass(1)
-    assert.deepEqual(late, [[10_000, startMs, warning]])
+    const why = warning === undefined ? '' : `; ${warning}`
+    assert.deepEqual(late, [
+      `s is not ready after 10 s, and may take ${startMs / 1000} s (startTimeout)${why}`,
+    ])
     await runtime.pass(120_000)
     assert.match((await trial).failure ?? '', new RegExp(`did not answer initialize within ${startMs} ms`))
     assert.equal(late.length, 1)

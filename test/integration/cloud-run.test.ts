@@ -2,9 +2,9 @@
 
 import { strict as assert } from 'node:assert'
 import { createSign, createVerify, generateKeyPairSync, randomUUID } from 'node:crypto'
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { type ServerResponse } from 'node:http'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { noCredentials } from '../../src/upstream/auth/google-id-token.js'
 import { findGoogleCredentials } from '../../src/upstream/auth/google-id-token.js'
@@ -25,7 +25,6 @@ import {
 
 const ACCOUNT = 'invoker@project.iam.gserviceaccount.com'
 const CLIENT_ID = 'client-id.apps.googleusercontent.com'
-const IAM_CREDENTIALS = 'https://iamcredentials.googleapis.com'
 const REFRESH = 'CANARY-refresh-token-1234567890'
 const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
 const INIT =
@@ -221,12 +220,6 @@ function credentials(scope: Scope, google: Google, kind: string): Record<string,
       token_uri: `${google.url}/token`,
     },
     authorized_user: user,
-    impersonated_service_account: {
-      type: 'impersonated_service_account',
-      service_account_impersonation_url: impersonation.replace(google.url, IAM_CREDENTIALS),
-      source_credentials: user,
-      delegates: [],
-    },
     external_account: {
       type: 'external_account',
       audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q',
@@ -324,24 +317,6 @@ const places: Readonly<
   service_account: [(t, google) => credentials(t, google, 'service_account'), audience],
   authorized_user: [(t, google) => credentials(t, google, 'authorized_user'), CLIENT_ID],
   external_account: [(t, google) => credentials(t, google, 'external_account'), audience],
-  'the folder of gcloud': [
-    (t, google) => {
-      const file = credentials(t, google, 'authorized_user')['GOOGLE_APPLICATION_CREDENTIALS'] ?? ''
-      const folder = join(dirname(file), '.config/gcloud')
-      mkdirSync(folder, { recursive: true })
-      renameSync(file, join(folder, 'application_default_credentials.json'))
-      return { HOME: dirname(file) }
-    },
-    CLIENT_ID,
-  ],
-  'the folder that CLOUDSDK_CONFIG names': [
-    (t, google) => {
-      const file = credentials(t, google, 'service_account')['GOOGLE_APPLICATION_CREDENTIALS'] ?? ''
-      renameSync(file, join(dirname(file), 'application_default_credentials.json'))
-      return { CLOUDSDK_CONFIG: dirname(file) }
-    },
-    audience,
-  ],
   'the metadata server': [(_t, google) => withMetadata(google.url), audience],
 }
 

@@ -219,18 +219,17 @@ async function life(
 }
 
 describe('a server that takes long, and clients that list once and leave', () => {
-  for (const seconds of [12, 40])
-    test(`${seconds} s: the first list is whole, and the next ones are there at once`, async (t) => {
-      const files = new MemoryFiles()
-      const delays = { late: seconds * 1000 }
-      const { tools, ms } = await life(t, files, delays)
-      assert.equal(tools, TOOLS)
-      assert.ok(ms <= seconds * 1000 + 500, `it took ${ms} ms`)
-      for (let start = 2; start <= 3; start++) {
-        const next = await life(t, files, delays)
-        assert.deepEqual([next.tools, next.ms <= 500], [TOOLS, true])
-      }
-    })
+  test('40 s: the first list is whole, and the next ones are there at once', async (t) => {
+    const files = new MemoryFiles()
+    const delays = { late: 40_000 }
+    const { tools, ms } = await life(t, files, delays)
+    assert.equal(tools, TOOLS)
+    assert.ok(ms <= 40_500, `it took ${ms} ms`)
+    for (let start = 2; start <= 3; start++) {
+      const next = await life(t, files, delays)
+      assert.deepEqual([next.tools, next.ms <= 500], [TOOLS, true])
+    }
+  })
 
   const token = { _meta: { progressToken: 'p' } }
   for (const [name, params, seconds] of [

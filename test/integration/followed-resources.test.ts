@@ -113,20 +113,3 @@ test('idleTimeout stops a server but not one whose resources are followed', asyn
   await it.runtime.pass(60_000)
   assert.equal(it.proxy.status()[0]?.pids.length, 0)
 })
-
-test('the log level of a server is what those want who are left', async (t) => {
-  const it = await world(t)
-  const [a, b] = [await it.enter(), await it.enter()]
-  for (const [{ client }, level] of [
-    [a, 'debug'],
-    [b, 'error'],
-  ] as const) {
-    const setting = client.request('logging/setLevel', { level })
-    await settled()
-    await setting
-  }
-  await a.connection.close()
-  await settled()
-  const levels = sent(it, 'logging/setLevel').map(({ params }) => at(params, 'level'))
-  assert.deepEqual(levels, ['debug', 'debug', 'error'])
-})

@@ -7,29 +7,6 @@ import { at, numberAt } from './support/json.js'
 import { closed } from './support/scripted.js'
 
 describe('a server that asks a client without a session', () => {
-  test('asks without what only sessions have', async (t) => {
-    const url = { mode: 'url', message: '?', url: 'https://a.example/' }
-    const { it, begin } = await stage(t, (asking) => {
-      asking.rounds = [
-        [
-          question('sampling/createMessage', {
-            messages: [],
-            maxTokens: 1,
-            task: { ttl: 1 },
-            _meta: { a: 1 },
-          }),
-          question('elicitation/create', { ...url, elicitationId: 'e' }),
-        ],
-      ]
-    })
-    const { asked } = await begin({ sampling: {}, elicitation: { url: {} } })
-    assert.deepEqual(at(asked, 'inputRequests'), {
-      q1: { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } },
-      q2: { method: 'elicitation/create', params: url },
-    })
-    await closed(it)
-  })
-
   test('fails for want of a capability that the client has not declared, and says which', async (t) => {
     const visit = question('elicitation/create', { mode: 'url', message: '?', url: 'https://a.example/' })
     for (const [asked, capabilities, required] of [

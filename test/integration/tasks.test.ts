@@ -97,28 +97,6 @@ describe('a task', () => {
       assert.equal(textAt((await about(client, 'get', 'task-1')).value, 'result', 'status'), 'completed')
     })
 
-  test('tells of its progress behind the answer to its call, under the token of its client', async (t) => {
-    const { open } = await proxied(t, { s: server() })
-    const both = [await open(), await open()] as const
-    const ids = await Promise.all(
-      both.map((client) => begun(client, 's__work', {}, { progressToken: 'mine' })),
-    )
-    for (const [nth, client] of both.entries()) {
-      const id = ids[nth] ?? ''
-      await client.call('s__report', { id, progress: nth + 1 })
-      const { value } = await client.notification('notifications/progress')
-      assert.equal(textAt(value, 'params', 'progressToken'), 'mine')
-      assert.equal(numberAt(value, 'params', 'progress'), nth + 1)
-      await client.call('s__finish', { id })
-      await client.call('s__report', { id, progress: 9 })
-      await client.request('ping')
-      assert.equal(
-        client.count((heard) => at(heard, 'method') === 'notifications/progress'),
-        1,
-      )
-    }
-  })
-
   test('takes no slot of its server while its result is waited for', async (t) => {
     const { open } = await proxied(t, { s: server({}, { concurrency: 1 }) })
     const client = await open(ASKABLE)
@@ -207,22 +185,6 @@ describe('the tasks of one client', () => {
     )
   })
 
-  test('are cancelled when it leaves a process that others use', async (t) => {
-    const { open } = await proxied(t, { s: server() })
-    const [leaving, staying] = [await open(), await open()]
-    const id = await begun(leaving, 's__work')
-    const ended = leaving.answer('bye')
-    leaving.send('{"jsonrpc":"2.0","id":"bye","method":"shutdown"}')
-    await ended
-    leaving.notify('exit')
-    // It is over for its server, so that the id is free again.
-    for (;;) {
-      const answer = await begin(staying, 's__work', { id })
-      if (at(answer.value, 'result') !== undefined) break
-    }
-    assert.equal(textAt((await about(staying, 'get', id)).value, 'result', 'status'), 'working')
-  })
-
   test('have a limit; what is over makes room', async (t) => {
     const { open } = await proxied(t, { s: server() }, 2)
     const client = await open()
@@ -236,18 +198,6 @@ describe('the tasks of one client', () => {
     assert.equal(await begun(client, 's__work'), 'task-3', 'the refused call did not reach the server')
     assert.deepEqual(errorOf(await about(client, 'get', first)), notFound(first))
     assert.deepEqual(idsOf(await client.request('tasks/list')), [second, 'task-3'])
-  })
-
-  test('have ids of a limited length', async (t) => {
-    const { open } = await proxied(t, { s: server() })
-    const client = await open()
-    const { taskIdLengthMax } = limits.session
-    assert.equal(
-      (await begun(client, 's__work', { id: 'x'.repeat(taskIdLengthMax) })).length,
-      taskIdLengthMax,
-    )
-    const refused = await begin(client, 's__work', { id: 'x'.repeat(taskIdLengthMax + 1) })
-    assert.match(errorOf(refused)[1], /by an id of 1025 characters; the limit is 1024/)
   })
 })
 
