@@ -160,34 +160,28 @@ describe('lock', () => {
   })
 })
 
-const eras = [
-  ['a client with a handshake', false],
-  ['a client without one', true],
-] as const
-
-for (const [client, isStateless] of eras)
-  for (const [server, env] of [
-    ['a server with sessions', {}],
-    ['a server without one', { IT_STATELESS: '1' }],
-  ] as const)
-    test(`${client} and ${server}: what is hidden is refused, and shown once it is accepted`, async (t) => {
-      const it = machine(t, {}, { lock: { onChange: 'hide' } }, env)
-      assert.equal(it.run('lock').code, 0)
-      it.lists(take, poisoned)
-      const own = { env: { ...process.env, HOME: it.folder } }
-      const proxy = spawnProgram(t, process.execPath, [cli, '--stdio', '--config', it.file], own)
-      const meta = isStateless ? { _meta: claim({}) } : {}
-      if (!isStateless) await proxy.client.open()
-      const names = async (): Promise<string> => {
-        const { value } = await proxy.client.request('tools/list', meta)
-        return listAt(value, 'result', 'tools')
-          .map((each) => textAt(each, 'name'))
-          .join()
-      }
-      // The list of the last run, which is as it was accepted, is shown until the server has started.
-      await untilAnswered(async () => (await names()) === 's__take')
-      const { value } = await proxy.client.request('tools/call', { name: 's__give', arguments: {}, ...meta })
-      assert.match(textAt(value, 'error', 'message'), /the tool 'give' is not as it was accepted \(changed\)/)
-      assert.equal(it.run('lock', '--accept', 's').code, 0)
-      await untilAnswered(async () => (await names()) === 's__take,s__give')
-    })
+for (const [title, isStateless, env] of [
+  ['a client with a handshake and a server with sessions', false, {}],
+  ['a client without one and a server without one', true, { IT_STATELESS: '1' }],
+] as const)
+  test(`${title}: what is hidden is refused, and shown once it is accepted`, async (t) => {
+    const it = machine(t, {}, { lock: { onChange: 'hide' } }, env)
+    assert.equal(it.run('lock').code, 0)
+    it.lists(take, poisoned)
+    const own = { env: { ...process.env, HOME: it.folder } }
+    const proxy = spawnProgram(t, process.execPath, [cli, '--stdio', '--config', it.file], own)
+    const meta = isStateless ? { _meta: claim({}) } : {}
+    if (!isStateless) await proxy.client.open()
+    const names = async (): Promise<string> => {
+      const { value } = await proxy.client.request('tools/list', meta)
+      return listAt(value, 'result', 'tools')
+        .map((each) => textAt(each, 'name'))
+        .join()
+    }
+    // The list of the last run, which is as it was accepted, is shown until the server has started.
+    await untilAnswered(async () => (await names()) === 's__take')
+    const { value } = await proxy.client.request('tools/call', { name: 's__give', arguments: {}, ...meta })
+    assert.match(textAt(value, 'error', 'message'), /the tool 'give' is not as it was accepted \(changed\)/)
+    assert.equal(it.run('lock', '--accept', 's').code, 0)
+    await untilAnswered(async () => (await names()) === 's__take,s__give')
+  })

@@ -185,6 +185,22 @@ describe('the tasks of one client', () => {
     )
   })
 
+  test('are cancelled when it leaves a process that others use', async (t) => {
+    const { open } = await proxied(t, { s: server() })
+    const [leaving, staying] = [await open(), await open()]
+    const id = await begun(leaving, 's__work')
+    const ended = leaving.answer('bye')
+    leaving.send('{"jsonrpc":"2.0","id":"bye","method":"shutdown"}')
+    await ended
+    leaving.notify('exit')
+    // It is over for its server, so that the id is free again.
+    for (;;) {
+      const answer = await begin(staying, 's__work', { id })
+      if (at(answer.value, 'result') !== undefined) break
+    }
+    assert.equal(textAt((await about(staying, 'get', id)).value, 'result', 'status'), 'working')
+  })
+
   test('have a limit; what is over makes room', async (t) => {
     const { open } = await proxied(t, { s: server() }, 2)
     const client = await open()

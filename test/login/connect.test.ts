@@ -56,7 +56,6 @@ async function place(
   return { server, start, goOn, hold, tabs: () => (existsSync(seen) ? readFileSync(seen, 'utf8').length : 0) }
 }
 
-const textOf = (value: unknown): string => textAt(value, 'result', 'content', 0, 'text')
 const nameOf = (opened: unknown): string => textAt(opened, 'serverInfo', 'name')
 const isOpen = (names: string[]): boolean => names.includes('hello')
 
@@ -69,22 +68,13 @@ describe('connect to a server that wants a login', () => {
     assert.equal(tabs(), 1)
   })
 
-  for (const first of ['server/discover', 'tools/list', 'tools/call'])
-    test(`holds ${first} of a client without a session`, async (t) => {
-      const { start, server } = await place(t, 'quick')
-      const { client } = start()
-      const params = { name: 'hello', arguments: {}, _meta: claim() }
-      const { value } = await client.request(first, params)
-      assert.equal(at(value, 'error'), undefined)
-      assert.equal(
-        server.mcpRequests.some((request) => request.includes('"initialize"')),
-        true,
-      )
-      if (first === 'server/discover')
-        assert.deepEqual(Object.keys(Object(at(value, 'result', 'capabilities'))), ['tools'])
-      if (first === 'tools/list') assert.equal(textAt(value, 'result', 'tools', 0, 'name'), 'hello')
-      if (first === 'tools/call') assert.equal(textOf(value), 'hi')
-    })
+  test('holds the first request of a client without a session', async (t) => {
+    const { start, server } = await place(t, 'quick')
+    const { client } = start()
+    const { value } = await client.request('tools/list', { _meta: claim() })
+    assert.equal(textAt(value, 'result', 'tools', 0, 'name'), 'hello')
+    assert(server.mcpRequests.some((request) => request.includes('"initialize"')))
+  })
 
   test('leaves the login behind when the client gives up, and the next start works', async (t) => {
     const { start, goOn, tabs } = await place(t, 'slow')

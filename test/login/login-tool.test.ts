@@ -6,10 +6,13 @@ import { homeOf, ownPath } from '../../src/config/file.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { claim } from '../integration/support/claim.js'
+import { gatewayOf } from '../integration/support/gateway.js'
+import { message, send } from '../transports/support/http.js'
 import type { RawClient } from '../integration/support/client.js'
 import { at, listAt, textAt } from '../integration/support/json.js'
 import { type TestProxy, libraryProxy } from '../integration/support/library.js'
 import { itEcho } from '../integration/support/programs.js'
+import { untilAnswered } from '../integration/support/waiting.js'
 import { type AuthorizationOptions, AuthorizationServer, browse } from './authorization-server.js'
 
 interface Place extends TestProxy {
@@ -45,6 +48,24 @@ const pageIn = (text: string): string => /http:\S+\/login\/[0-9a-f]{32}/.exec(te
 /** The server has listed its own tool in the place of the one for the login. */
 const isReplaced = (listed: string[]): boolean =>
   listed.includes('guarded__hello') && !listed.includes('guarded__login')
+
+/** Posts to a gateway without a session. */
+async function gateway(
+  t: TestContext,
+  options: AuthorizationOptions,
+  server: object,
+): Promise<(method: string, params: object) => Promise<string>> {
+  const guard = await new AuthorizationServer(options).listen()
+  t.after(() => guard.close())
+  const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: '', CI: 'true' } }
+  const value = { server, mcpServers: { guarded: { url: guard.url }, open: itEcho() } }
+  const served = await gatewayOf(t, value, { runtime, person: 'here' })
+  t.after(() => runtime.close())
+  return async (method, params) => {
+    const headers = { 'mcp-protocol-version': '2025-11-25' }
+    return (await send(served.port, { body: message(method, 1, params), headers })).body
+  }
+}
 
 describe('the tool that begins a login', () => {
   test('says what to open, waits for it when it is called again, and makes room for the tools', async (t) => {
@@ -178,6 +199,23 @@ describe('the tool that begins a login', () => {
       /operator of mcps-proxy makes on its machine: mcps-proxy login guarded --no-browser/,
     )
     assert(!server.asked.includes('POST /register'))
+  })
+
+  for (const [title, server, wanted] of [
+    ['of this machine', {}, /open this page in a browser of the machine/],
+    ['that others reach', { publicUrl: 'https://mcp.example.com' }, /operator of mcps-proxy/],
+  ] as const)
+    test(`tells the clients of a gateway ${title} what to do`, async (t) => {
+      const ask = await gateway(t, {}, server)
+      await untilAnswered(async () => (await ask('tools/list', {})).includes('guarded__login'))
+      assert.match(await ask('tools/call', { name: 'guarded__login', arguments: {} }), wanted)
+    })
+
+  test('is named in words to a client without a session, of which nothing is known', async (t) => {
+    const ask = await gateway(t, { opens: [...handshake, 'tools/list'] }, {})
+    await untilAnswered(async () => (await ask('tools/list', {})).includes('guarded__hello'))
+    const refused = await ask('tools/call', { name: 'guarded__hello', arguments: {} })
+    assert.match(refused, /"code":-32603,.*needs a login; .*"reason":"login-required"/)
   })
 
   test('is listed only where the configuration allows a tool of that name', async (t) => {
