@@ -76,18 +76,6 @@ async function start(scope: Scope, args: readonly string[], env: NodeJS.ProcessE
 }
 
 describe('mcps-proxy on HTTP', () => {
-  test('is told the port by the environment, and the flag is above it', async (t) => {
-    const file = configFile(t, { Time: time }, { server: { port: 1 } })
-    const { port, signal, exited } = await start(t, ['-c', file], { MCP_SERVER_PORT: '0' })
-    assert.equal((await send(port, { path: '/health', method: 'GET' })).status, 200)
-    signal('SIGTERM')
-    assert.deepEqual(await exited, { code: 0, stdout: '' })
-    const second = await start(t, ['-c', file, '--port', '0'], { MCP_SERVER_PORT: '1' })
-    assert.ok(second.port > 1)
-    second.signal('SIGTERM')
-    await second.exited
-  })
-
   test('does not open itself to the network without a token', async (t) => {
     const file = configFile(t, { Time: time })
     const refused = await start(t, ['-c', file, '--host', '0.0.0.0', '--port', '0'])

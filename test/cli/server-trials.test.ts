@@ -4,7 +4,6 @@ import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { resolveConfig, selectSchema } from '../../src/config/config.js'
 import { lateWords, tryServer } from '../../src/cli/server-trials.js'
-import { StartGate } from '../../src/upstream/server/start-gate.js'
 import { MemoryFiles } from '../kept/support/memory-files.js'
 import { FakeRuntime, settled } from '../upstream/support/fake-runtime.js'
 
@@ -52,25 +51,3 @@ for (const [title, hasListed, printed, startMs, warning] of [
     assert.match((await trial).failure ?? '', new RegExp(`did not answer initialize within ${startMs} ms`))
     assert.equal(late.length, 1)
   })
-
-test('of trials that share a gate two install at a time, and another after 20 s', async () => {
-  const value = {
-    mcpServers: Object.fromEntries(['a', 'b', 'c'].map((name) => [name, { command: 'npx', args: [name] }])),
-  }
-  const config = resolveConfig(value, { source: 'memory', folder: '/', env: {}, home: '/' })
-  const schema = selectSchema(config, 'default')
-  const runtime = new FakeRuntime()
-  runtime.script = () => undefined
-  runtime.files = () => new MemoryFiles(() => runtime.wallNow())
-  const gate = new StartGate(10, runtime)
-  const options = { runtime, profile: undefined, gate }
-  const trials = schema.servers.map((server) => tryServer(config, schema, server, options))
-  await settled()
-  await runtime.pass(19_000)
-  assert.equal(runtime.children.length, 2)
-  await runtime.pass(2000)
-  assert.equal(runtime.children.length, 3)
-  await runtime.pass(150_000)
-  for (const { failure } of await Promise.all(trials))
-    assert.match(failure ?? '', /did not answer initialize/)
-})

@@ -90,14 +90,6 @@ describe('the ring', () => {
     scene.ring.clear()
     assert.deepEqual([scene.ring.bytes, scene.ring.first, scene.ring.next], [0, 41, 41])
   })
-
-  test('drops frames for which the edits of others need the room', () => {
-    const scene = new Scene({ framesMax: 100, bytesMax: 512 * 1024 })
-    scene.wire(client, 'in', 'a\n')
-    const long = 'x'.repeat(60_000)
-    for (let n = 0; n < 9; n++) scene.forward(server, long, edit(long, long, 'y', 'meta'))
-    assert.deepEqual(scene.frames, [])
-  })
 })
 
 const big = 'x'.repeat(KEPT_BYTES_MAX)
@@ -239,21 +231,6 @@ describe('a frame', () => {
 
   test('of a client is not taken for that of another', () => {
     assert.equal(viewOf(forwarded(), 2).output, undefined)
-  })
-
-  test('that is longer than what is kept has its edits nevertheless', () => {
-    const scene = new Scene()
-    const long = call.replace('{"é":1}', `"${'x'.repeat(KEPT_BYTES_MAX)}"`)
-    scene.wire(client, 'in', `${long}\n`)
-    scene.forward(server, long, edit(long, 'files__r', 'r', 'name'), edit(long, '}}', ' }}', 'meta'))
-    scene.wire(server, 'out', `${long.replace('files__r', 'r').replace('}}', ' }}')}\n`)
-    const view = viewOf(scene, 2)
-    assert.deepEqual([view.row.edits, view.other], [['name', 'meta'], 1])
-  })
-
-  test('has a line for a transcript', () => {
-    const { fixture } = viewOf(forwarded(), 1)
-    assert.equal(fixture, `{"t":0.000000,"hop":"client","conn":1,"dir":"in","frame":${call}}`)
   })
 
   test('that is no text has bytes', () => {

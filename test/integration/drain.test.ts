@@ -9,10 +9,9 @@ import { pathToFileURL } from 'node:url'
 import { failure, said } from './support/client.js'
 import { numberAt, textAt } from './support/json.js'
 import { startMixedCalls, wrongAnswers } from './support/mixed-calls.js'
-import { type ServerEntry, cli, itServer, root } from './support/programs.js'
-import { type Scope, type Spawned, configFile, spawnProgram, spawnProxy } from './support/spawned.js'
+import { itServer, root } from './support/programs.js'
+import { type Spawned, spawnProxy } from './support/spawned.js'
 import { HANG_MS, gone, until } from './support/waiting.js'
-import { message, messageIn, open } from '../transports/support/http.js'
 
 const CALLS = 100
 
@@ -97,42 +96,6 @@ class SlowReader {
     clearInterval(this.#timer)
   }
 }
-
-/** `--http` with these servers; its port. */
-async function spawnHttp(
-  t: Scope,
-  server: ServerEntry,
-  env: NodeJS.ProcessEnv = {},
-): Promise<[Spawned, number]> {
-  const file = configFile(t, { s: server }, { server: { port: 0 } })
-  const proxy = spawnProgram(t, process.execPath, [cli, '--http', '--config', file], {
-    env: { ...process.env, ...env },
-  })
-  t.after(() => void proxy.child.kill('SIGTERM'))
-  await until(() => proxy.stderr.includes('/api/status'))
-  return [proxy, Number(/http:\/\/[^\s/]+:(\d+)/.exec(proxy.stderr)?.[1])]
-}
-
-const callBody = (name: string, args: unknown, id: number | string): string =>
-  message('tools/call', id, { name: `s__${name}`, arguments: args })
-
-describe('the end of mcps-proxy --http', () => {
-  test('a slow reader gets its whole answer of 8 MiB', async (t) => {
-    const [proxy, port] = await spawnHttp(t, itServer())
-    const response = await open(port, { body: callBody('big', { bytes: 8 * MiB }, 1) })
-    const chunks: Buffer[] = []
-    const reading = new SlowReader(response, 8 * MiB, 3500)
-    t.after(() => reading.stop())
-    response.on('data', (chunk: Buffer) => chunks.push(chunk))
-    const read = once(response, 'end')
-    proxy.child.kill('SIGTERM')
-    await read
-    assert(
-      textAt(messageIn(Buffer.concat(chunks).toString()), 'result', 'content', 0, 'text').length > 8 * MiB,
-    )
-    assert.equal(await proxy.exited, 0)
-  })
-})
 
 const preload = resolve(root, 'test/programs/injected-fault.mjs')
 const faulty = (where: string): NodeJS.ProcessEnv => ({

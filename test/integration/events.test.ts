@@ -64,41 +64,6 @@ describe('server events', () => {
     assert.equal(stopped.cause, 'closing')
     assert.deepEqual(states(servers, 'b'), ['starting', 'ready', 'stopped'])
   })
-
-  test('name the client that a process belongs to, and its leaving', async (t) => {
-    const { servers, clients, on } = listening()
-    const { attach } = await libraryProxy(t, { a }, { on })
-    const own = await attach()
-    await own.client.open({ roots: {} })
-    own.client.onRequest = () => '{"roots":[]}'
-    await own.client.call('a__nonce', { n: 1 })
-    const shared = await attach()
-    await shared.client.open()
-    await until(() => servers.filter(({ state }) => state === 'ready').length === 2)
-    const [first] = clients
-    assert.deepEqual(
-      new Set(servers.filter(({ state }) => state === 'ready').map(({ client }) => client)),
-      new Set([first?.client, undefined]),
-    )
-    await own.connection.close()
-    await until(() => states(servers, 'a').includes('stopped'))
-    const stopped = servers.find(({ state }) => state === 'stopped')
-    assert(stopped?.state === 'stopped')
-    assert.deepEqual([stopped.cause, stopped.client], ['client-gone', first?.client])
-  })
-})
-
-describe('server events of what does not start', () => {
-  test('a server that is not ready in time is late, and waited for', async (t) => {
-    const { servers, on } = listening()
-    const slow = { command: process.execPath, args: ['-e', 'process.stdin.resume()'] }
-    const { proxy } = await libraryProxy(t, { slow, b }, { on, eager: true }, { startupGraceMs: 1 })
-    await until(() => states(servers, 'slow').includes('late'))
-    await proxy.close()
-    assert.deepEqual(states(servers, 'slow'), ['starting', 'late', 'stopped'])
-    const late = servers.find(({ state }) => state === 'late')
-    assert((late?.ms ?? 0) >= 1 && late?.pid !== undefined)
-  })
 })
 
 describe('events of the proxy', () => {

@@ -11,7 +11,7 @@ import { EventReader, events, listen, message, messageIn, open, send } from '../
 import { bearer, gatewayConfig, sendStateless, tokenOf } from './support/gateway.js'
 import { claim } from './support/claim.js'
 import { at, textAt } from './support/json.js'
-import { itServer, nodeProgram, type ServerEntry } from './support/programs.js'
+import { itServer, type ServerEntry } from './support/programs.js'
 import { ask, call, newId, opened, said } from './support/raw-sessions.js'
 import type { Scope } from './support/spawned.js'
 import { until, untilAnswered } from './support/waiting.js'
@@ -151,16 +151,6 @@ describe('a client whose requests go to two instances', () => {
     assert.equal((await said(one, headers, 'notifications/cancelled')).length, 1)
   })
 
-  test('resumes a stream of one that has not the session open, by a request to the other', async (t) => {
-    const [one, two] = await instances(t, { server: { tokens: [tokenOf('a', 'mcps_a')] } })
-    const headers = await opened(two, { headers: bearer('mcps_a') })
-    const more = { accept: 'text/event-stream', 'last-event-id': 'one.000000.0-1' }
-    const stream = await open(two.port, { method: 'GET', headers: { ...headers, ...more } })
-    stream.on('error', () => undefined)
-    assert.equal(stream.statusCode, 200)
-    assert.equal((await ask(one, headers, 'ping')).status, 200)
-  })
-
   test('gets what was said on a stream that was cut by a request to the other', async () => {
     const [one, two] = pair
     const headers = await opened(one)
@@ -209,19 +199,6 @@ describe('a client whose requests go to two instances', () => {
     const again = { ...params, requestState, inputResponses: { q1: answer } }
     const done = await sendStateless(two.port, { method: 'tools/call', params: again })
     assert.match(textAt(messageIn(done.body), 'result', 'content', 0, 'text'), /yes/)
-  })
-
-  test('asks the other one about a task, and gets its result', async (t) => {
-    const [one, two] = await instances(t, { servers: { s: nodeProgram('task-server.mjs', {}, {}) } })
-    const headers = await opened(one, { capabilities: { sampling: {} } })
-    const params = { name: 's__work', arguments: { id: 'a' }, task: {} }
-    const begun = messageIn((await ask(one, headers, 'tools/call', params)).body)
-    const taskId = textAt(begun, 'result', 'task', 'taskId')
-    const got = async (to: Instance): Promise<unknown> =>
-      at(messageIn((await ask(to, headers, 'tasks/get', { taskId })).body), 'result', 'taskId')
-    assert.deepEqual([await got(one), await got(two)], [taskId, taskId])
-    const unknown = await ask(two, headers, 'tasks/get', { taskId: 'none' })
-    assert.equal(at(messageIn(unknown.body), 'error', 'code'), -32602)
   })
 
   test('costs the store nothing for its calls', async (t) => {

@@ -249,17 +249,4 @@ describe('tasks are offered', () => {
     }
     await cut(await open(), 'shared__echo')
   })
-
-  test('and a call with one reaches the server in the bytes of the client, but for its id', async (t) => {
-    const { open } = await proxied(t, { s: server() })
-    const client = await open(ASKABLE)
-    client.send(
-      '{"jsonrpc":"2.0","id":"echo","method":"tools/call","params":{"name":"s__echo", "task":{"ttl":1.0}}}',
-    )
-    const sent = textOf(await client.answer('echo'))
-    assert.equal(
-      sent,
-      '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo", "task":{"ttl":1.0}}}',
-    )
-  })
 })

@@ -269,20 +269,3 @@ test('tasks pass as they are, also those of an earlier session', async (t) => {
   const listed = await client.request('tasks/list', { cursor: '1' }, 'l')
   assert.equal(textAt(listed.value, 'result', 'nextCursor'), '2')
 })
-
-test('of a service without sessions its extensions are shown, but those that do not pass', async (t) => {
-  const extensions = '"extensions":{"io.modelcontextprotocol/tasks":{},"a.b/c":{"n":1.0}}'
-  const said = `"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},${extensions}}`
-  const hints = '"ttlMs":0,"cacheScope":"private"'
-  const description = `{"resultType":"complete",${said},${hints}}`
-  const tools = TOOLS.replace('{', `{"resultType":"complete",${hints},`)
-  const remote = await scripted(
-    t,
-    (seen, response) =>
-      json(response, answerOf(seen.id, seen.rpc === 'server/discover' ? description : tools)),
-    { isAsked: true },
-  )
-  const { client } = await transparentProxy(t, remote)
-  const opened = await client.open({}, '2025-11-25')
-  assert.deepEqual(at(opened, 'capabilities'), { tools: {}, extensions: { 'a.b/c': { n: 1 } } })
-})

@@ -187,24 +187,6 @@ describe('a disk that fails', () => {
     store.close()
     assert.deepEqual(toolsIn(machine.start(), a), ['newest'])
   })
-
-  for (const [what, damage] of [
-    ['damaged', (bytes: Buffer): Buffer => bytes.subarray(0, -10)],
-    ['emptied', (): Buffer => Buffer.alloc(0)],
-  ] as const) {
-    test(`whose files are ${what} has kept nothing, and keeps again`, async () => {
-      const machine = new Machine()
-      const first = machine.start()
-      first.of(a).keep(factsOf('mine'))
-      first.close()
-      for (const file of machine.files.stored.values()) file.bytes = damage(file.bytes)
-      const second = machine.start()
-      assert.equal(toolsIn(second, a), undefined)
-      second.of(a).keep(factsOf('new'))
-      second.close()
-      assert.deepEqual(toolsIn(machine.start(), a), ['new'])
-    })
-  }
 })
 
 describe('kept facts', () => {

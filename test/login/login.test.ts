@@ -276,17 +276,6 @@ describe('the credentials of a server with a login', () => {
     assert.doesNotMatch(log.join(), /access-|refresh-/)
   })
 
-  test('name the scopes that are missing', async (t) => {
-    const at = await place(t)
-    const { accessToken } = await login(at)
-    const own = credentials(at)
-    await secretOf(own)
-    const challenges = ['Bearer error="insufficient_scope", scope="write"']
-    const verdict = await own.refused({ fields: [], secret: accessToken }, { status: 403, challenges })
-    assert(verdict instanceof TransportError)
-    assert.match(verdict.message, /wants more rights; run: mcps-proxy login guarded --scope 'read write'$/)
-  })
-
   test('ask a person for the scopes that are missing, once, and the request goes again', async (t) => {
     const at = await place(t)
     await login(at)

@@ -214,18 +214,4 @@ describe('a recording that cannot go on', () => {
     assert.equal(status, 503)
     assert.equal(await stop(), 1)
   })
-
-  it('is refused at the start where it cannot begin', async () => {
-    for (const [file, more, why] of [
-      ['/dev/full', ['--force'], /it is not a regular file/],
-      [join(folder, 'no', 'folder', 'r.jsonl'), [], /ENOENT/],
-    ] as const) {
-      const child = spawn(process.execPath, [cli, '--http', '--port', '0', '--record', file, ...more])
-      let err = ''
-      child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
-      const [code] = await once(child, 'close')
-      assert.equal(code, 2)
-      assert.match(err, why)
-    }
-  })
 })

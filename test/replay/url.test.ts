@@ -92,19 +92,6 @@ describe('replay --url', () => {
     )
   })
 
-  it('says that a message was not taken', async (t) => {
-    const origin = await serving(t, (_request, response, body) => {
-      if (body.includes('"ping"')) {
-        response.setHeader('content-type', 'application/json')
-        response.end('{"jsonrpc":"2.0","id":1,"result":{}}')
-      } else response.writeHead(500).end('broken')
-    })
-    const told = '{"dir":"in","frame":{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}}'
-    const { code, out } = await run(fileOf('{"mcps":1}', told, call, answer), { url: `${origin}/mcp` })
-    assert.equal(code, 1)
-    assert.match(out, /a message did not get through: it answered HTTP 500: broken/)
-  })
-
   it('refuses a header field that it writes itself', async () => {
     const { code, err } = await run(fileOf('{"mcps":1}', call), {
       url: 'http://127.0.0.1:1',
