@@ -1,13 +1,19 @@
 // `lock` as a person and as CI use it, with servers of others, and a proxy that runs meanwhile.
 
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { at, listAt, parsed, textAt } from '../integration/support/json.js'
 import { cli, everything, itEcho, memory } from '../integration/support/programs.js'
-import { type Scope, type Servers, scratch, spawnProgram } from '../integration/support/spawned.js'
+import {
+  type Ran,
+  type Scope,
+  type Servers,
+  ran,
+  scratch,
+  spawnProgram,
+} from '../integration/support/spawned.js'
 import { untilAnswered } from '../integration/support/waiting.js'
 import { claim } from '../integration/support/claim.js'
 
@@ -15,7 +21,7 @@ interface Machine {
   readonly folder: string
   readonly file: string
   readonly lock: string
-  run(...args: readonly string[]): { code: number | null; out: string; err: string }
+  run(...args: readonly string[]): Ran
   /** What the server `s` lists from now on. */
   lists(...tools: readonly object[]): void
 }
@@ -37,12 +43,7 @@ function machine(
   writeFileSync(file, JSON.stringify({ ...more, mcpServers: all }))
   const lists = (...tools: readonly object[]): void => writeFileSync(list, JSON.stringify(tools))
   lists(take, echo)
-  const run: Machine['run'] = (...args) => {
-    const own = { ...process.env, HOME: folder }
-    const all = [cli, ...args, '--config', file]
-    const { status, stdout, stderr } = spawnSync(process.execPath, all, { env: own, encoding: 'utf8' })
-    return { code: status, out: stdout, err: stderr }
-  }
+  const run: Machine['run'] = (...args) => ran([...args, '--config', file], { ...process.env, HOME: folder })
   return { folder, file, lock, run, lists }
 }
 
