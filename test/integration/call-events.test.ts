@@ -2,7 +2,8 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { type CallEvent } from '../../src/index.js'
+import { type CallEvent, httpServer } from '../../src/index.js'
+import { send } from '../transports/support/http.js'
 import { libraryProxy } from './support/library.js'
 import { type ServerEntry, program } from './support/programs.js'
 import { claim } from './support/claim.js'
@@ -72,6 +73,30 @@ describe('call events', () => {
           assert((event.serverMs ?? 0) <= event.ms)
         }
       })
+
+  test('name the profile, and the transport of the front', async (t) => {
+    const calls: Seen[] = []
+    const profiles = { review: { tools: { allow: ['s__*'] } } }
+    const { proxy, attach } = await libraryProxy(
+      t,
+      { s: server('reference.mjs') },
+      { on: { call: seen(calls) } },
+      { profiles },
+    )
+    const { client } = await attach({ view: 'profile:review' })
+    await client.open()
+    await client.call('s__test_simple_text')
+    const { port } = await proxy.serve(httpServer({ port: 0 }))
+    const body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"s__test_simple_text"}}'
+    await send(port, { body })
+    assert.deepEqual(
+      calls.map(({ event }) => [event.view, event.transport, event.principal]),
+      [
+        ['profile:review', 'memory', undefined],
+        [undefined, 'http', 'anybody'],
+      ],
+    )
+  })
 })
 
 test('a call to which its user has agreed shows the time of its server, also when its client gives it up', async (t) => {

@@ -2,11 +2,24 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { codeOf, elicitation, question, stage } from './support/asking.js'
+import { codeOf, elicitation, question, stage, textOf } from './support/asking.js'
 import { at, numberAt } from './support/json.js'
 import { closed } from './support/scripted.js'
+import { settled } from '../upstream/support/fake-runtime.js'
 
 describe('a server that asks a client without a session', () => {
+  test('is refused what its client has not declared, and what is about no call', async (t) => {
+    const { it, server, ask } = await stage(t)
+    const value = await ask({ name: 's__t' }, { capabilities: { roots: {} } })
+    assert.equal(textOf(value), 'done')
+    assert.equal(numberAt(server.answers[0], 'error', 'code'), -32601)
+    server.answers.length = 0
+    server.say(`${elicitation.slice(0, -1)},"id":"late"}`)
+    await settled()
+    assert.equal(numberAt(server.answers[0], 'error', 'code'), -32601)
+    await closed(it)
+  })
+
   test('fails for want of a capability that the client has not declared, and says which', async (t) => {
     const visit = question('elicitation/create', { mode: 'url', message: '?', url: 'https://a.example/' })
     for (const [asked, capabilities, required] of [

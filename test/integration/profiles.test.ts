@@ -362,6 +362,19 @@ describe('paths', () => {
       assert(names.includes('shout') && !names.includes('first__echo'), names.join())
     }
   })
+  test('of one server have its own names', async (t) => {
+    const gateway = commonGateway()
+    const viewer = new Viewer()
+    const requestInit = { headers: bearer('all') }
+    await viewer.client.connect(
+      new StreamableHTTPClientTransport(new URL(`${gateway.origin}/servers/second/mcp`), { requestInit }),
+    )
+    t.after(() => viewer.client.close())
+    const names = ['echo', 'get_one', 'get_two', 'delete_all', 'tell']
+    assert.deepEqual(await viewer.names('tools/list', 'tools'), names)
+    assert.equal(viewer.client.getInstructions(), 'words of second')
+    assert.equal(at(await viewer.call('get_one'), 'server'), 'second')
+  })
 })
 
 const withProfiles = (named: object): Readonly<Record<string, unknown>> => ({

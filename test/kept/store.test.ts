@@ -213,4 +213,16 @@ describe('kept facts', () => {
     assert.equal(toolsIn(machine.start(), a), undefined)
     assert.equal(machine.clock.timers, 0)
   })
+
+  test('of a configuration that nobody uses go with its file', async () => {
+    const machine = new Machine()
+    const gone = machine.start('/home/it/gone.json')
+    gone.of(a).keep(factsOf('theirs'))
+    gone.close()
+    await machine.clock.pass(31 * DAY_MS)
+    const store = machine.start()
+    store.of(a).keep(factsOf('mine'))
+    store.close()
+    assert.deepEqual([...machine.files.stored.keys()], [keptFileName(SOURCE)])
+  })
 })
