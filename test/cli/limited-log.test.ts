@@ -28,14 +28,6 @@ test('five of a kind are logged within the time, and how many were left out with
   assert.deepEqual(messages(), ['left out: 3 more lines like "call 0"', 'again'])
 })
 
-test('what was left out is said at the end too', () => {
-  const { log, messages } = limited()
-  for (let at = 0; at < 6; at++) log.take('k', line('m'))
-  messages()
-  log.close()
-  assert.deepEqual(messages(), ['left out: 1 more line like "m"'])
-})
-
 test('kinds without end are one kind', () => {
   const { log, messages } = limited()
   for (let at = 0; at < 1000; at++) log.take(`kind ${at}`, line('m'))

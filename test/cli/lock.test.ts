@@ -1,13 +1,19 @@
 // `lock` as a person and as CI use it, with servers of others, and a proxy that runs meanwhile.
 
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { at, listAt, parsed, textAt } from '../integration/support/json.js'
 import { cli, everything, itEcho, memory } from '../integration/support/programs.js'
-import { type Scope, type Servers, scratch, spawnProgram } from '../integration/support/spawned.js'
+import {
+  type Ran,
+  type Scope,
+  type Servers,
+  ran,
+  scratch,
+  spawnProgram,
+} from '../integration/support/spawned.js'
 import { untilAnswered } from '../integration/support/waiting.js'
 import { claim } from '../integration/support/claim.js'
 
@@ -15,7 +21,7 @@ interface Machine {
   readonly folder: string
   readonly file: string
   readonly lock: string
-  run(...args: readonly string[]): { code: number | null; out: string; err: string }
+  run(...args: readonly string[]): Ran
   /** What the server `s` lists from now on. */
   lists(...tools: readonly object[]): void
 }
@@ -37,12 +43,7 @@ function machine(
   writeFileSync(file, JSON.stringify({ ...more, mcpServers: all }))
   const lists = (...tools: readonly object[]): void => writeFileSync(list, JSON.stringify(tools))
   lists(take, echo)
-  const run: Machine['run'] = (...args) => {
-    const own = { ...process.env, HOME: folder }
-    const all = [cli, ...args, '--config', file]
-    const { status, stdout, stderr } = spawnSync(process.execPath, all, { env: own, encoding: 'utf8' })
-    return { code: status, out: stdout, err: stderr }
-  }
+  const run: Machine['run'] = (...args) => ran([...args, '--config', file], { ...process.env, HOME: folder })
   return { folder, file, lock, run, lists }
 }
 
@@ -160,34 +161,28 @@ describe('lock', () => {
   })
 })
 
-const eras = [
-  ['a client with a handshake', false],
-  ['a client without one', true],
-] as const
-
-for (const [client, isStateless] of eras)
-  for (const [server, env] of [
-    ['a server with sessions', {}],
-    ['a server without one', { IT_STATELESS: '1' }],
-  ] as const)
-    test(`${client} and ${server}: what is hidden is refused, and shown once it is accepted`, async (t) => {
-      const it = machine(t, {}, { lock: { onChange: 'hide' } }, env)
-      assert.equal(it.run('lock').code, 0)
-      it.lists(take, poisoned)
-      const own = { env: { ...process.env, HOME: it.folder } }
-      const proxy = spawnProgram(t, process.execPath, [cli, '--stdio', '--config', it.file], own)
-      const meta = isStateless ? { _meta: claim({}) } : {}
-      if (!isStateless) await proxy.client.open()
-      const names = async (): Promise<string> => {
-        const { value } = await proxy.client.request('tools/list', meta)
-        return listAt(value, 'result', 'tools')
-          .map((each) => textAt(each, 'name'))
-          .join()
-      }
-      // The list of the last run, which is as it was accepted, is shown until the server has started.
-      await untilAnswered(async () => (await names()) === 's__take')
-      const { value } = await proxy.client.request('tools/call', { name: 's__give', arguments: {}, ...meta })
-      assert.match(textAt(value, 'error', 'message'), /the tool 'give' is not as it was accepted \(changed\)/)
-      assert.equal(it.run('lock', '--accept', 's').code, 0)
-      await untilAnswered(async () => (await names()) === 's__take,s__give')
-    })
+for (const [title, isStateless, env] of [
+  ['a client with a handshake and a server with sessions', false, {}],
+  ['a client without one and a server without one', true, { IT_STATELESS: '1' }],
+] as const)
+  test(`${title}: what is hidden is refused, and shown once it is accepted`, async (t) => {
+    const it = machine(t, {}, { lock: { onChange: 'hide' } }, env)
+    assert.equal(it.run('lock').code, 0)
+    it.lists(take, poisoned)
+    const own = { env: { ...process.env, HOME: it.folder } }
+    const proxy = spawnProgram(t, process.execPath, [cli, '--stdio', '--config', it.file], own)
+    const meta = isStateless ? { _meta: claim({}) } : {}
+    if (!isStateless) await proxy.client.open()
+    const names = async (): Promise<string> => {
+      const { value } = await proxy.client.request('tools/list', meta)
+      return listAt(value, 'result', 'tools')
+        .map((each) => textAt(each, 'name'))
+        .join()
+    }
+    // The list of the last run, which is as it was accepted, is shown until the server has started.
+    await untilAnswered(async () => (await names()) === 's__take')
+    const { value } = await proxy.client.request('tools/call', { name: 's__give', arguments: {}, ...meta })
+    assert.match(textAt(value, 'error', 'message'), /the tool 'give' is not as it was accepted \(changed\)/)
+    assert.equal(it.run('lock', '--accept', 's').code, 0)
+    await untilAnswered(async () => (await names()) === 's__take,s__give')
+  })

@@ -118,13 +118,6 @@ describe('login', () => {
     assert.deepEqual([code, out.startsWith('guarded: logged in')], [0, true])
   })
 
-  test('ends where no address can be pasted any more', async (t) => {
-    const here = await place(t)
-    const { code, err } = await run(here, ['login', 'guarded', '--no-browser'], async () => '')
-    assert.equal(code, 1)
-    assert.match(err, /the input has ended, so that no address can be pasted; run it on a terminal/)
-  })
-
   test('reaches a proxy that runs, without a restart; no token is in its log or recording', async (t) => {
     const here = await place(t)
     const record = join(scratch(t), 'session.jsonl')

@@ -136,31 +136,6 @@ describe('mcps-proxy sandbox', () => {
     fake.close()
   })
 
-  test('speaks on stdin and stdout', async () => {
-    const fake = new FakeMicrosandbox()
-    const child = start(['--stdio'], env(await fake.listen()))
-    const over = ended(child)
-    const lines = [
-      { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-      {
-        jsonrpc: '2.0',
-        id: 2,
-        method: 'tools/call',
-        params: { name: 'execute_code', arguments: { code: 'x=1' } },
-      },
-    ]
-    child.stdin?.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
-    const { code, stdout } = await over
-    const [listed, called] = stdout
-      .trim()
-      .split('\n')
-      .map((line): unknown => JSON.parse(line))
-    assert.equal(code, 0)
-    assert.equal(listAt(listed, 'result', 'tools').length, 8)
-    assert.equal(at(called, 'result', 'code_success'), true)
-    fake.close()
-  })
-
   test('takes the only sandbox of a file, and its front', async () => {
     const fake = new FakeMicrosandbox()
     const path = join(folder, 'one.json')

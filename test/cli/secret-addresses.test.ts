@@ -1,14 +1,13 @@
 // Secrets on the command line and in mistakes: what is said, logged and recorded of them.
 
 import { strict as assert } from 'node:assert'
-import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { at } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
 import { libraryProxy } from '../integration/support/library.js'
-import { scratch, spawnProgram } from '../integration/support/spawned.js'
+import { ran, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
 import { INIT } from '../transports/support/one-tool.js'
 import { answerOf, events, json, scripted } from '../transports/support/scripted.js'
@@ -51,12 +50,9 @@ describe('an address with a password, where it is a mistake, is not repeated:', 
     test(title, (t) => {
       const config = join(scratch(t), 'config.json')
       writeFileSync(config, JSON.stringify({ mcpServers: { a: { url: address } } }))
-      const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args(config)], {
-        env,
-        encoding: 'utf8',
-      })
-      assert.equal(status, code)
-      const said = `${stdout}${stderr}`
+      const ended = ran(args(config), env)
+      assert.equal(ended.code, code)
+      const said = `${ended.out}${ended.err}`
       assert.match(said, /address/)
       assert.equal(said.includes('CANARY'), false, said)
     })

@@ -1,29 +1,15 @@
 // `secret` as a person uses it.
 
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { cli, itServer } from '../integration/support/programs.js'
-import { type Scope, scratch, spawnProgram } from '../integration/support/spawned.js'
+import { type Ran, type Scope, ran, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
 
-interface Result {
-  readonly code: number | null
-  readonly out: string
-  readonly err: string
-}
-
-function run(home: string, args: readonly string[], input = ''): Result {
-  const env = { PATH: process.env['PATH'], HOME: home }
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], {
-    env,
-    input,
-    encoding: 'utf8',
-  })
-  return { code: status, out: stdout, err: stderr }
-}
+const run = (home: string, args: readonly string[], input = ''): Ran =>
+  ran(args, { PATH: process.env['PATH'], HOME: home }, input)
 
 describe('secret', () => {
   test('sets, lists and removes, and shows no value', (t: Scope) => {

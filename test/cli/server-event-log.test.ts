@@ -52,15 +52,6 @@ test('a verbose log has each call once, also one that failed, however many fail'
   ])
 })
 
-test('otherwise the log has failed calls only, and the first five of a kind within a minute', () => {
-  const { eventLog, lines } = eventLogAt('info')
-  emit(eventLog, [answered, ...Array.from({ length: 7 }, () => failed)])
-  assert.deepEqual(
-    lines(),
-    Array.from({ length: 5 }, () => "warn tools/call 'a' error after 7 ms: no"),
-  )
-})
-
 const failedStart = {
   state: 'failed',
   schema: 'default',

@@ -3,8 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { resolveConfig, selectSchema } from '../../src/config/config.js'
-import { tryServer } from '../../src/cli/server-trials.js'
-import { StartGate } from '../../src/upstream/server/start-gate.js'
+import { lateWords, tryServer } from '../../src/cli/server-trials.js'
 import { MemoryFiles } from '../kept/support/memory-files.js'
 import { FakeRuntime, settled } from '../upstream/support/fake-runtime.js'
 
@@ -31,11 +30,11 @@ for (const [title, hasListed, printed, startMs, warning] of [
     if (hasListed) await tryServer(config, schema, server, { runtime, profile: undefined })
     const { length: tried } = runtime.children
     runtime.script = () => undefined
-    const late: unknown[] = []
+    const late: string[] = []
     const trial = tryServer(config, schema, server, {
       runtime,
       profile: undefined,
-      onLate: ({ ms, startTimeoutMs }, last) => void late.push([ms, startTimeoutMs, last]),
+      onLate: (event, last) => void late.push(lateWords('s', event, last)),
     })
     await settled()
     // A start that no list waits for is put off.
@@ -44,30 +43,11 @@ for (const [title, hasListed, printed, startMs, warning] of [
     await runtime.pass(9999)
     assert.deepEqual(late, [])
     await runtime.pass(1)
-    assert.deepEqual(late, [[10_000, startMs, warning]])
+    const why = warning === undefined ? '' : `; ${warning}`
+    assert.deepEqual(late, [
+      `s is not ready after 10 s, and may take ${startMs / 1000} s (startTimeout)${why}`,
+    ])
     await runtime.pass(120_000)
     assert.match((await trial).failure ?? '', new RegExp(`did not answer initialize within ${startMs} ms`))
     assert.equal(late.length, 1)
   })
-
-test('of trials that share a gate two install at a time, and another after 20 s', async () => {
-  const value = {
-    mcpServers: Object.fromEntries(['a', 'b', 'c'].map((name) => [name, { command: 'npx', args: [name] }])),
-  }
-  const config = resolveConfig(value, { source: 'memory', folder: '/', env: {}, home: '/' })
-  const schema = selectSchema(config, 'default')
-  const runtime = new FakeRuntime()
-  runtime.script = () => undefined
-  runtime.files = () => new MemoryFiles(() => runtime.wallNow())
-  const gate = new StartGate(10, runtime)
-  const options = { runtime, profile: undefined, gate }
-  const trials = schema.servers.map((server) => tryServer(config, schema, server, options))
-  await settled()
-  await runtime.pass(19_000)
-  assert.equal(runtime.children.length, 2)
-  await runtime.pass(2000)
-  assert.equal(runtime.children.length, 3)
-  await runtime.pass(150_000)
-  for (const { failure } of await Promise.all(trials))
-    assert.match(failure ?? '', /did not answer initialize/)
-})

@@ -35,30 +35,3 @@ test('a forced exit kills every child, and lets an installer end in order', () =
     'npm start SIGKILL',
   ])
 })
-
-test('the end of a child is seen, unless it was killed at the end: that is no failure to keep', async () => {
-  const children = new Children()
-  const ends: (() => void)[] = []
-  const runtime = children.watch({
-    ...realRuntime(),
-    spawn: () => ({
-      pid: 1,
-      stdin: new PassThrough(),
-      stdout: new PassThrough(),
-      stderr: new PassThrough(),
-      exited: new Promise((resolve) => {
-        ends.push(() => resolve({ code: undefined, signal: 'SIGKILL', spawnError: undefined }))
-      }),
-      signal: () => true,
-    }),
-  })
-  const seen: string[] = []
-  for (const name of ['first', 'second'])
-    void runtime.spawn({ command: name, args: [], cwd: '/', env: {} }).exited.then(() => seen.push(name))
-  ends[0]?.()
-  await new Promise(setImmediate)
-  children.kill()
-  ends[1]?.()
-  await new Promise(setImmediate)
-  assert.deepEqual(seen, ['first'])
-})

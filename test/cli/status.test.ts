@@ -117,14 +117,6 @@ default: 1 of 2 servers ready, 2 tools, 1 client
     }
   })
 
-  test('finds a gateway by its port', async (t) => {
-    const { url, seen } = await gateway(t, { body: ready })
-    const { port } = new URL(url)
-    const config = configFile(t, {}, { server: { token: 'abcdefgh', port: Number(port) } })
-    assert.equal((await status(t, '--config', config, '--port', port)).code, 0)
-    assert.deepEqual(seen, ['GET /api/status Bearer abcdefgh'])
-  })
-
   test('asks no other gateway where the file that was named is missing or broken', async (t) => {
     const { url, seen } = await gateway(t, { body: ready })
     const { port } = new URL(url)

@@ -1,7 +1,7 @@
 // `token` as a person uses it.
 
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { readJson } from '../../src/config/json-syntax.js'
 import { at } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
-import { type Scope, scratch } from '../integration/support/spawned.js'
+import { type Ran, type Scope, ran, scratch } from '../integration/support/spawned.js'
 
 function home(t: Scope, text = '{\n  // mine\n  "mcpServers": {}\n}\n'): string {
   const folder = scratch(t)
@@ -19,14 +19,8 @@ function home(t: Scope, text = '{\n  // mine\n  "mcpServers": {}\n}\n'): string 
   return folder
 }
 
-function run(folder: string, ...args: readonly string[]): { code: number | null; out: string; err: string } {
-  const env = { PATH: process.env['PATH'], HOME: folder }
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, 'token', ...args], {
-    env,
-    encoding: 'utf8',
-  })
-  return { code: status, out: stdout, err: stderr }
-}
+const run = (folder: string, ...args: readonly string[]): Ran =>
+  ran(['token', ...args], { PATH: process.env['PATH'], HOME: folder })
 
 function fileOf(folder: string): { readonly text: string; readonly tokens: unknown } {
   const text = readFileSync(join(folder, '.mcps-proxy', 'config.json'), 'utf8')

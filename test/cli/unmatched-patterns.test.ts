@@ -76,18 +76,6 @@ describe('patterns that fit no tool', () => {
     assert.deepEqual(failing.told, [`warn limits[1].tools has "c__*"; ${all}`])
   })
 
-  test('count tools that the configuration renames as clients see them', () => {
-    const tools = { rename: { two: 'zwei' } }
-    const { told, ready } = watched(
-      configured({ limits, profiles: { part: { servers: ['a'], ...part } } }, { tools }),
-    )
-    ready('a', ['one', 'two'])
-    const all = 'mcps-proxy tools names them all'
-    assert.deepEqual(told.splice(0), [`warn profiles.part.tools.deny has "a__tow"; ${all}`])
-    ready('b', ['other'])
-    assert.deepEqual(told, [`warn limits[0].tools has "a__two"; ${all}`])
-  })
-
   test('of a changed configuration are named by what is known, and the others not again', () => {
     const { told, patterns, ready } = watched(configured({ profiles: { part } }))
     for (const name of ['a', 'b']) ready(name, ['one', 'two'])

@@ -28,24 +28,3 @@ test('the warm-up of one schema holds up no server of another one', (t: Scope) =
   assert(new FileLock(keptLock(config, b, env), runtime).tryTake())
   assert.deepEqual(warming(), [false, true])
 })
-
-test('one look a second counts for all servers', (t: Scope) => {
-  const folder = scratch(t)
-  const env = { HOME: folder }
-  const mcpServers = Object.fromEntries(
-    ['one', 'two'].map((name) => [name, { command: 'npx', args: [name] }]),
-  )
-  const config = resolveConfig({ mcpServers }, { source: `${folder}/config.json`, folder, env })
-  const schema = selectSchema(config, 'default')
-  let nowMs = 0
-  const runtime = { ...realRuntime(), env, now: () => nowMs, setTimer: () => ({ cancel: () => {} }) }
-  const lock = new FileLock(keptLock(config, schema, env), runtime)
-  assert(lock.tryTake())
-  const isWarming = isWarmingUp(config, schema, runtime)
-  assert.equal(isWarming('one'), true)
-  lock.free()
-  nowMs = 500
-  assert.equal(isWarming('two'), true)
-  nowMs = 1000
-  assert.deepEqual([isWarming('two'), isWarming('one')], [false, false])
-})

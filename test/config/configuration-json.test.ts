@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ConfigError } from '../../src/config/problems.js'
 import { resolveConfig } from '../../src/config/config.js'
-import { type ConfigurationJson, type ServerJson, createProxy } from '../../src/index.js'
+import { type ConfigurationJson, type ServerJson } from '../../src/index.js'
 
 const context = { source: 'test', folder: '/', env: {}, home: '/nowhere' }
 
@@ -69,24 +69,6 @@ describe('a configuration that compiles', () => {
         [],
       )
     })
-
-  for (const other of ['config.json', undefined, null])
-    test(`is an object, and not ${other}`, async () => {
-      const made: unknown = Reflect.apply(createProxy, undefined, [other])
-      await assert.rejects(Promise.resolve(made), /^ConfigError: createProxy:\n {2}.*must be an object/)
-    })
-
-  test('is one with which a proxy is made, and so is one that was resolved', async (t) => {
-    const config: ConfigurationJson = { mcpServers: { a: { url: 'https://a.invalid/mcp', lazy: true } } }
-    for (const given of [config, resolveConfig(config, context)]) {
-      const proxy = await createProxy(given)
-      t.after(() => proxy.close(0))
-      assert.deepEqual(
-        proxy.status().map(({ name }) => name),
-        ['a'],
-      )
-    }
-  })
 })
 
 // @ts-expect-error -- no servers

@@ -1,7 +1,6 @@
 // Changes of a configuration file: what stays, and what is refused.
 
 import { strict as assert } from 'node:assert'
-import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -19,8 +18,7 @@ import { alone, changeFile } from '../../src/cli/edit-file.js'
 import { EditMistake, type ServerEdit, editServer, editTokens } from '../../src/config/edit.js'
 import { readJson } from '../../src/config/json-syntax.js'
 import { changedLines } from '../../src/text/changed-lines.js'
-import { cli } from '../integration/support/programs.js'
-import { scratch } from '../integration/support/spawned.js'
+import { type Ran, ran, scratch } from '../integration/support/spawned.js'
 
 const add = (name: string, replaces = false): ServerEdit => ({
   kind: 'add',
@@ -125,16 +123,10 @@ describe('a change of the file', () => {
   })
 })
 
-function inHome(home: string, ...args: string[]): { code: number | null; out: string; err: string } {
-  const env = { ...process.env, HOME: home, MCPS_PROXY_CONFIG: '' }
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { encoding: 'utf8', env })
-  return { code: status, out: stdout, err: stderr }
-}
+const inHome = (home: string, ...args: string[]): Ran =>
+  ran(args, { ...process.env, HOME: home, MCPS_PROXY_CONFIG: '' })
 
-function run(
-  t: TestContext,
-  ...args: string[]
-): { code: number | null; out: string; err: string; home: string } {
+function run(t: TestContext, ...args: string[]): Ran & { readonly home: string } {
   const home = scratch(t)
   return { ...inHome(home, ...args), home }
 }

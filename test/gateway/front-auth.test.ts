@@ -194,21 +194,6 @@ describe('a client that logs in', () => {
       assert.deepEqual([resource, servers], [publicUrl + path.replace('/gate', ''), [issuer.issuer]])
     }
   })
-
-  test('waits for its keys with a large body, and holds nobody', async (t) => {
-    const served = await Served.open(t)
-    const bob = served.bearer('bob', 'mcp:all')
-    assert.equal(await served.status({ headers: bob }), 200)
-    const other = await Served.open(t)
-    const answer = other.issuer.hold()
-    const pad = { pad: 'x'.repeat(1_000_000) }
-    const waiting = other.status({ headers: other.bearer('ann', 'mcp:all'), body: message('ping', 1, pad) })
-    await until(() => other.issuer.asked.length > 0)
-    assert.equal(await served.status({ headers: bob }), 200)
-    assert.equal(await other.status({ path: '/health', method: 'GET' }), 200)
-    answer()
-    assert.equal(await waiting, 200)
-  })
 })
 
 describe('a session', () => {

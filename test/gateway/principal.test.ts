@@ -1,26 +1,11 @@
 // Whose a client is: found by its token, the same on every instance, and known to the session that serves it.
 
 import assert from 'node:assert'
-import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { httpServer } from '../../src/index.js'
-import { readFrame } from '../../src/jsonrpc/frame.js'
-import { toLine } from '../../src/jsonrpc/line.js'
 import type { ClientOrigin } from '../../src/mcp/client-context.js'
-import { ClientLeg } from '../../src/mcp/eras/client-leg.js'
 import { realRuntime } from '../../src/real-runtime.js'
-import type { Owner } from '../../src/transports/http-server/endpoint.js'
-import {
-  type Scope,
-  ScriptedSession,
-  events,
-  front,
-  message,
-  open,
-  read,
-  send,
-  usual,
-} from '../transports/support/http.js'
+import { type Scope, ScriptedSession, front, message, send, usual } from '../transports/support/http.js'
 
 const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
 
@@ -83,38 +68,5 @@ describe('a principal', () => {
       sessions.map(({ principal }) => principal),
       ['a'],
     )
-  })
-
-  test('of the older pair is known too', async (t) => {
-    const { port, sessions } = await front(t, { principalOf: (token) => token })
-    const stream = await open(port, { path: '/sse', method: 'GET', headers: bearer('a') })
-    stream.once('data', () => stream.destroy())
-    await read(stream).catch(() => events(''))
-    assert.equal(sessions[0]?.principal, 'a')
-  })
-
-  test('is told, with the endpoint, to whoever names a session', async (t) => {
-    const owners: string[] = []
-    const newId = ({ endpoint, principal }: Owner): string => `${endpoint.name}-${owners.push(principal)}`
-    const { port } = await front(t, { principalOf: (token) => token, newId })
-    const body = message('initialize', 0, { protocolVersion: '2025-06-18' })
-    const opened = await send(port, { path: '/other', body, headers: bearer('a') })
-    assert.equal(opened.headers['mcp-session-id'], 'other-1')
-    const stream = await open(port, { path: '/sse', method: 'GET', headers: bearer('b') })
-    const [event] = await once(stream, 'data')
-    stream.destroy()
-    assert.match(String(event), /sessionId=pair-2\b/)
-    await send(port, { body: message('echo', 1), headers: bearer('c') })
-    assert.deepEqual(owners, ['a', 'b'], 'who stands alone has no session')
-  })
-
-  test('stays that of a client that says who it is', () => {
-    const leg = new ClientLeg({ name: 'p', version: '1' }, { origin: { principal: 'me' }, principal: 'me' })
-    assert.equal(leg.profile.principal, 'me')
-    const request = readFrame(toLine(message('initialize', 0, { protocolVersion: '2025-06-18' })))
-    assert.equal(request.kind, 'request')
-    if (request.kind === 'request') leg.initialize(request)
-    assert.equal(leg.profile.revision.version, '2025-06-18')
-    assert.equal(leg.profile.principal, 'me')
   })
 })

@@ -1,17 +1,15 @@
 // A recording that the inspector makes, and viewers beside clients, with the whole command.
 
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { request } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { at, parsed } from '../integration/support/json.js'
 import { cli, everything, patientCli } from '../integration/support/programs.js'
 import { type Scope, Spawned, configFile, inspectorOf, scratch } from '../integration/support/spawned.js'
-import { until, untilAnswered } from '../integration/support/waiting.js'
-import { type Answer, open, send } from '../transports/support/http.js'
+import { untilAnswered } from '../integration/support/waiting.js'
+import { type Answer, send } from '../transports/support/http.js'
 
 interface Ui {
   readonly port: number
@@ -84,27 +82,6 @@ test('an export says what is missing in it', async (scope) => {
   const few = await ask(ui, 'POST', '/ui/export', '1-3')
   assert(few.body.split('\n').length < 6)
   assert.equal((await ask(ui, 'POST', '/ui/export', '3-')).status, 400)
-})
-
-test('a viewer that never reads slows no client, and another one sees the calls', async (scope) => {
-  const { proxy, ui } = await started(scope)
-  await proxy.client.open()
-  const stuck = request({ ...ui, path: '/ui/feed' })
-  stuck.end()
-  const reader = await open(ui.port, { path: '/ui/feed', method: 'GET', headers: ui.headers })
-  let seen = ''
-  reader.on('data', (chunk: Buffer) => (seen += chunk.toString()))
-  const text = 'x'.repeat(30_000)
-  for (let call = 0; call < 300; call++)
-    await proxy.client.request('tools/call', { name: 'a__echo', arguments: { message: text, call } })
-  await proxy.client.request('tools/call', { name: 'a__echo', arguments: { message: 'the last' } })
-  await until(() => seen.includes('the last'))
-  const status = parsed((await ask(ui, 'GET', '/ui/status')).body)
-  assert.equal(at(status, 'usage', 0, 'what') !== undefined, true)
-  const ended = once(reader, 'end')
-  assert.equal(await proxy.finish(), 0)
-  await ended
-  stuck.destroy()
 })
 
 test('the entries for clients are those of the configuration that is in force', async (scope) => {

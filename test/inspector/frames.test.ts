@@ -3,14 +3,11 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { describe, test } from 'node:test'
-import * as fc from 'fast-check'
 import { KEPT_BYTES_MAX } from '../../src/inspector/arena.js'
 import { summaryOf } from '../../src/inspector/frame-facts.js'
 import { frameView } from '../../src/inspector/frame-view.js'
 import type { FrameView } from '../../src/inspector/protocol.js'
 import type { CapturedFrame } from '../../src/inspector/ring.js'
-import { toLine } from '../../src/jsonrpc/line.js'
-import { type Edit, splice } from '../../src/jsonrpc/splice.js'
 import { Scene, client, edit, server } from './support.js'
 
 function frameAt(scene: Scene, n: number): CapturedFrame {
@@ -92,14 +89,6 @@ describe('the ring', () => {
     assert(scene.ring.first > 1)
     scene.ring.clear()
     assert.deepEqual([scene.ring.bytes, scene.ring.first, scene.ring.next], [0, 41, 41])
-  })
-
-  test('drops frames for which the edits of others need the room', () => {
-    const scene = new Scene({ framesMax: 100, bytesMax: 512 * 1024 })
-    scene.wire(client, 'in', 'a\n')
-    const long = 'x'.repeat(60_000)
-    for (let n = 0; n < 9; n++) scene.forward(server, long, edit(long, long, 'y', 'meta'))
-    assert.deepEqual(scene.frames, [])
   })
 })
 
@@ -242,44 +231,6 @@ describe('a frame', () => {
 
   test('of a client is not taken for that of another', () => {
     assert.equal(viewOf(forwarded(), 2).output, undefined)
-  })
-
-  test('that is longer than what is kept has its edits nevertheless', () => {
-    const scene = new Scene()
-    const long = call.replace('{"é":1}', `"${'x'.repeat(KEPT_BYTES_MAX)}"`)
-    scene.wire(client, 'in', `${long}\n`)
-    scene.forward(server, long, edit(long, 'files__r', 'r', 'name'), edit(long, '}}', ' }}', 'meta'))
-    scene.wire(server, 'out', `${long.replace('files__r', 'r').replace('}}', ' }}')}\n`)
-    const view = viewOf(scene, 2)
-    assert.deepEqual([view.row.edits, view.other], [['name', 'meta'], 1])
-  })
-
-  test('that left shows what came in for it, also when the other frame is not kept', () => {
-    const text = fc.string({ unit: fc.constantFrom('a', 'é', '"', '{'), minLength: 1, maxLength: 60 })
-    const cut = fc.tuple(fc.nat(60), fc.nat(9), fc.string({ maxLength: 40 }))
-    fc.assert(
-      fc.property(text, fc.array(cut, { minLength: 1, maxLength: 4 }), (input, cuts) => {
-        const length = Buffer.byteLength(input)
-        let from = 0
-        const changes = cuts.map(([skip, removed, by]): Edit => {
-          const start = Math.min(length, from + skip)
-          from = Math.min(length, start + removed)
-          return { start, end: from, bytes: Buffer.from(by), why: 'name' }
-        })
-        const growth = changes.reduce((sum, { start, end, bytes }) => sum + bytes.length - (end - start), 0)
-        if (length + growth === 0) return
-        const scene = new Scene()
-        scene.forward(server, input, ...changes)
-        scene.wire(server, 'out', splice(toLine(input), changes).joined, { whole: true })
-        const { base64 = '' } = viewOf(scene, 1).input ?? {}
-        assert.equal(Buffer.from(base64, 'base64').toString(), input)
-      }),
-    )
-  })
-
-  test('has a line for a transcript', () => {
-    const { fixture } = viewOf(forwarded(), 1)
-    assert.equal(fixture, `{"t":0.000000,"hop":"client","conn":1,"dir":"in","frame":${call}}`)
   })
 
   test('that is no text has bytes', () => {

@@ -23,21 +23,6 @@ async function giveUp(server: Asking, client: RawClient, capabilities: object): 
 const shared = { principal: 'everybody', isSeveral: true }
 
 describe('after a cancelled call', () => {
-  test('a process of one client asks that client', async (t) => {
-    const { it, server, client, ask, begin } = await stage(t)
-    await ask({}, { method: 'tools/list' })
-    await giveUp(server, client, forms)
-    const { state } = await begin()
-    const value = await ask({ name: 's__t', requestState: state, inputResponses: { q1: accepted } })
-    assert.equal(textOf(value), 'done')
-    assert.equal(
-      server.child?.heard.filter((method) => method === 'tools/call').length,
-      2,
-      'one process has both',
-    )
-    await closed(it)
-  })
-
   test('a process that clients share is left, and the next one asks', async (t) => {
     const { it, server, ask } = await stage(t)
     const [{ client: one }, { client: two }] = [await it.attach(shared), await it.attach(shared)]

@@ -2,18 +2,15 @@
 
 import { strict as assert } from 'node:assert'
 import { createSign, createVerify, generateKeyPairSync, randomUUID } from 'node:crypto'
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
-import { type ServerResponse, createServer } from 'node:http'
-import { createServer as createSecureServer } from 'node:https'
-import { type Socket, connect } from 'node:net'
-import { dirname, join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { type ServerResponse } from 'node:http'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { noCredentials } from '../../src/upstream/auth/google-id-token.js'
 import { findGoogleCredentials } from '../../src/upstream/auth/google-id-token.js'
 import { IdTokenCredentials } from '../../src/upstream/auth/id-token-credentials.js'
 import { at, parsed, textAt } from './support/json.js'
 import { cli } from './support/programs.js'
-import { Authority, certificate } from '../transports/support/certificates.js'
 import { type Spawned, scratch, spawnProgram, spawnProxy } from './support/spawned.js'
 import {
   type Handler,
@@ -28,7 +25,6 @@ import {
 
 const ACCOUNT = 'invoker@project.iam.gserviceaccount.com'
 const CLIENT_ID = 'client-id.apps.googleusercontent.com'
-const IAM_CREDENTIALS = 'https://iamcredentials.googleapis.com'
 const REFRESH = 'CANARY-refresh-token-1234567890'
 const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
 const INIT =
@@ -224,12 +220,6 @@ function credentials(scope: Scope, google: Google, kind: string): Record<string,
       token_uri: `${google.url}/token`,
     },
     authorized_user: user,
-    impersonated_service_account: {
-      type: 'impersonated_service_account',
-      service_account_impersonation_url: impersonation.replace(google.url, IAM_CREDENTIALS),
-      source_credentials: user,
-      delegates: [],
-    },
     external_account: {
       type: 'external_account',
       audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q',
@@ -310,42 +300,6 @@ function assertSecret({ stderr, client }: Spawned, google: Google): void {
   assert.equal(all.includes('CANARY'), false)
 }
 
-/** Google at its own names, over TLS, for a program that is told of this proxy and of who signed the certificate. */
-async function googleOverTls(scope: Scope, google: Google): Promise<Record<string, string>> {
-  const authority = new Authority('An authority of these tests')
-  const names = ['oauth2.googleapis.com', 'iamcredentials.googleapis.com']
-  const secure = createSecureServer(certificate({ names, by: authority }), (request, response) => {
-    const parts: Buffer[] = []
-    request.on('data', (chunk: Buffer) => parts.push(chunk))
-    request.on('end', () => {
-      const { url = '', headers } = request
-      google.handle({ url, headers, body: Buffer.concat(parts).toString() }, response)
-    })
-  })
-  const tunnel = createServer().on('connect', (_request, near: Socket) => {
-    const far = connect(Number(at(secure.address(), 'port')), '127.0.0.1')
-    for (const socket of [near, far]) socket.on('error', () => undefined)
-    near.write('HTTP/1.1 200 Connected\r\n\r\n')
-    near.pipe(far).pipe(near)
-  })
-  for (const server of [secure, tunnel])
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve)
-    })
-  scope.after(() => {
-    for (const server of [secure, tunnel]) {
-      server.close()
-      server.closeAllConnections()
-    }
-  })
-  const file = join(scratch(scope), 'authority.pem')
-  writeFileSync(file, authority.cert)
-  return {
-    HTTPS_PROXY: `http://127.0.0.1:${String(at(tunnel.address(), 'port'))}`,
-    NODE_EXTRA_CA_CERTS: file,
-  }
-}
-
 const audience = 'https://svc'
 const plain = { audience, impersonate: undefined }
 
@@ -363,24 +317,6 @@ const places: Readonly<
   service_account: [(t, google) => credentials(t, google, 'service_account'), audience],
   authorized_user: [(t, google) => credentials(t, google, 'authorized_user'), CLIENT_ID],
   external_account: [(t, google) => credentials(t, google, 'external_account'), audience],
-  'the folder of gcloud': [
-    (t, google) => {
-      const file = credentials(t, google, 'authorized_user')['GOOGLE_APPLICATION_CREDENTIALS'] ?? ''
-      const folder = join(dirname(file), '.config/gcloud')
-      mkdirSync(folder, { recursive: true })
-      renameSync(file, join(folder, 'application_default_credentials.json'))
-      return { HOME: dirname(file) }
-    },
-    CLIENT_ID,
-  ],
-  'the folder that CLOUDSDK_CONFIG names': [
-    (t, google) => {
-      const file = credentials(t, google, 'service_account')['GOOGLE_APPLICATION_CREDENTIALS'] ?? ''
-      renameSync(file, join(dirname(file), 'application_default_credentials.json'))
-      return { CLOUDSDK_CONFIG: dirname(file) }
-    },
-    audience,
-  ],
   'the metadata server': [(_t, google) => withMetadata(google.url), audience],
 }
 
@@ -565,19 +501,6 @@ describe('mcps-proxy --url', () => {
     assert.equal(at(heard.value, 'error', 'data', 'body'), 'Error: Forbidden')
     const [token = '', ...more] = google.given
     assert.deepEqual([at(verified(token, google.keys), 'aud'), more], ['https://custom', []])
-    assertSecret(spawned, google)
-  })
-
-  test('the whole way, with Google over TLS', async (t) => {
-    const { google, spawned } = await started(t, ['--verbose'], async (google) => ({
-      ...nowhere,
-      ...credentials(t, google, 'impersonated_service_account'),
-      ...(await googleOverTls(t, google)),
-    }))
-    await spawned.client.open()
-    const heard = await spawned.client.call('work')
-    assert.notEqual(at(heard.value, 'result'), undefined, heard.text)
-    assert.equal(at(verified(google.given.at(-1) ?? '', google.keys), 'email'), ACCOUNT)
     assertSecret(spawned, google)
   })
 

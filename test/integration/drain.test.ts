@@ -7,12 +7,11 @@ import type { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { failure, said } from './support/client.js'
-import { at, numberAt, textAt } from './support/json.js'
+import { numberAt, textAt } from './support/json.js'
 import { startMixedCalls, wrongAnswers } from './support/mixed-calls.js'
-import { type ServerEntry, cli, itServer, root } from './support/programs.js'
-import { type Scope, type Spawned, configFile, spawnProgram, spawnProxy } from './support/spawned.js'
+import { itServer, root } from './support/programs.js'
+import { type Spawned, spawnProxy } from './support/spawned.js'
 import { HANG_MS, gone, until } from './support/waiting.js'
-import { message, messageIn, open, send } from '../transports/support/http.js'
 
 const CALLS = 100
 
@@ -47,6 +46,16 @@ describe('the end of mcps-proxy --stdio, with 100 calls in flight', { concurrenc
     const late = await proxy.client.call('s__nonce', { n: '' })
     assert.equal(failure(late)[2], 'shutting-down')
     assert.equal(numberAt(said(await running), 'at'), 6)
+    assert.equal(await proxy.exited, 0)
+  })
+
+  test('server.drainTimeout is over for a call that takes longer', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() }, { more: { server: { drainTimeout: 0 } } })
+    await proxy.client.open()
+    const running = proxy.client.call('s__never')
+    await proxy.client.request('ping')
+    proxy.child.kill('SIGTERM')
+    assert.match((await running).text, /shutting down/)
     assert.equal(await proxy.exited, 0)
   })
 
@@ -88,42 +97,6 @@ class SlowReader {
   }
 }
 
-/** `--http` with these servers; its port. */
-async function spawnHttp(
-  t: Scope,
-  server: ServerEntry,
-  env: NodeJS.ProcessEnv = {},
-): Promise<[Spawned, number]> {
-  const file = configFile(t, { s: server }, { server: { port: 0 } })
-  const proxy = spawnProgram(t, process.execPath, [cli, '--http', '--config', file], {
-    env: { ...process.env, ...env },
-  })
-  t.after(() => void proxy.child.kill('SIGTERM'))
-  await until(() => proxy.stderr.includes('/api/status'))
-  return [proxy, Number(/http:\/\/[^\s/]+:(\d+)/.exec(proxy.stderr)?.[1])]
-}
-
-const callBody = (name: string, args: unknown, id: number | string): string =>
-  message('tools/call', id, { name: `s__${name}`, arguments: args })
-
-describe('the end of mcps-proxy --http', () => {
-  test('a slow reader gets its whole answer of 8 MiB', async (t) => {
-    const [proxy, port] = await spawnHttp(t, itServer())
-    const response = await open(port, { body: callBody('big', { bytes: 8 * MiB }, 1) })
-    const chunks: Buffer[] = []
-    const reading = new SlowReader(response, 8 * MiB, 3500)
-    t.after(() => reading.stop())
-    response.on('data', (chunk: Buffer) => chunks.push(chunk))
-    const read = once(response, 'end')
-    proxy.child.kill('SIGTERM')
-    await read
-    assert(
-      textAt(messageIn(Buffer.concat(chunks).toString()), 'result', 'content', 0, 'text').length > 8 * MiB,
-    )
-    assert.equal(await proxy.exited, 0)
-  })
-})
-
 const preload = resolve(root, 'test/programs/injected-fault.mjs')
 const faulty = (where: string): NodeJS.ProcessEnv => ({
   ...process.env,
@@ -154,22 +127,9 @@ describe('a fault inside the proxy', { concurrency: 4 }, () => {
       assert.match(proxy.stderr, /"level":"error".*injected fault/)
       for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(pids, name)))
     })
-
-  test('request: the same over HTTP', async (t) => {
-    const [proxy, port] = await spawnHttp(t, itServer(), faulty('request'))
-    const stuck = send(port, { body: callBody('never', {}, 1) })
-    await send(port, { body: callBody('nonce', {}, 2) })
-    send(port, { path: '/boom', method: 'GET' }).catch(() => undefined)
-    assert.equal(at(messageIn((await stuck).body), 'error', 'data', 'reason'), 'shutting-down')
-    assert.equal(await proxy.exited, 70)
-  })
 })
 
 describe('the end of a session', () => {
-  test('end of file at once', async (t) => {
-    assert.equal(await spawnProxy(t, { s: itServer() }).finish(), 0)
-  })
-
   test('a client that closes our stdout ends the session', async (t) => {
     const proxy = spawnProxy(t, { s: itServer() })
     await proxy.client.open()

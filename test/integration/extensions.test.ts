@@ -131,11 +131,6 @@ describe('extensions of a client', () => {
       assert.deepEqual(partsOf(found.told), told)
     })
   }
-
-  test('without a session, at a server that does not have Tasks', async (t) => {
-    const { told } = await askIn(t, { s: extended(false, { extensions: vendor }) }, ofNone)
-    assert.deepEqual(partsOf(told), { experimental, extensions: { ...ui, ...vendor } })
-  })
 })
 
 test('experimental capabilities that are none are not shown', async (t) => {

@@ -1,31 +1,11 @@
 // What the first clients of a proxy wait for, and what they do not.
 
 import { strict as assert } from 'node:assert'
-import { before, describe, test } from 'node:test'
-import { at, textAt } from './support/json.js'
-import {
-  type Act,
-  closed,
-  enter,
-  handshake,
-  opening,
-  scripted,
-  simple,
-  timed,
-  toolChanges,
-} from './support/scripted.js'
+import { test } from 'node:test'
+import { at } from './support/json.js'
+import { closed, enter, handshake, scripted, simple, timed, toolChanges } from './support/scripted.js'
 import { scratch } from './support/spawned.js'
 import { toolNames } from './support/client.js'
-
-const withPrompts = '{"tools":{},"prompts":{}}'
-
-/** A server whose prompts are like that. */
-const act =
-  (said: ReturnType<Act>): Act =>
-  (method, child) => {
-    if (method === 'initialize') return { afterMs: 500, result: handshake(child.command, withPrompts) }
-    return method === 'prompts/list' ? said : simple(method, child)
-  }
 
 test('a server that does not answer is waited for by the first client alone', async (t) => {
   const it = await scripted(t, { a: {}, g: {} }, (method, child) =>
@@ -37,38 +17,6 @@ test('a server that does not answer is waited for by the first client alone', as
     const later = await enter(it, declared)
     const { heard, ms } = await timed(it, later.client.request('tools/list'))
     assert.deepEqual([later.openedMs, ms, toolNames(heard)], [0, 0, ['a__t']])
-  }
-})
-
-describe('a call does not wait for lists of other kinds', () => {
-  // What checks arguments is loaded with the first call of all, in time that is not simulated.
-  before(() => import('../../src/mcp/arguments/argument-validator.js'))
-
-  const prompts: Readonly<Record<string, ReturnType<Act>>> = {
-    'that never come': undefined,
-    'that the server refuses': { error: '{"code":-32601,"message":"no such method"}' },
-  }
-  for (const [what, said] of Object.entries(prompts)) {
-    test(`${what}; nothing is kept`, async (t) => {
-      const it = await scripted(t, { a: {} }, act(said))
-      const party = await it.attach()
-      void opening(party)
-      const { heard, ms } = await timed(it, party.client.call('a__t'))
-      assert.equal(textAt(heard.value, 'result', 'content', 0, 'text'), 'a')
-      assert.ok(ms < 2000, `the call took ${ms} ms`)
-    })
-
-    test(`${what}; its tools are kept`, async (t) => {
-      const folder = scratch(t)
-      const earlier = await scripted(t, { a: {} }, act('{"prompts":[]}'), { keep: { folder } })
-      await enter(earlier)
-      await closed(earlier)
-      const it = await scripted(t, { a: {} }, act(said), { keep: { folder } })
-      const party = await enter(it)
-      const { heard, ms } = await timed(it, party.client.call('a__t'))
-      assert.equal(textAt(heard.value, 'result', 'content', 0, 'text'), 'a')
-      assert.ok(ms < 2000, `the call took ${ms} ms`)
-    })
   }
 })
 

@@ -3,7 +3,6 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { type FakeChild, settled } from '../upstream/support/fake-runtime.js'
-import { claim } from './support/claim.js'
 import { at, listAt, textAt } from './support/json.js'
 import { type Act, type Scripted, closed, enter, scripted, simple } from './support/scripted.js'
 import type { Scope } from './support/spawned.js'
@@ -77,32 +76,6 @@ describe('the first call of a client whose server asks for roots as soon as it m
     const second = client.call('s__t')
     await settled()
     assert.equal(textOf((await second).value), 'nothing')
-    await closed(it)
-  })
-
-  test('does not wait where the client has no roots', async (t) => {
-    const { it } = await stage(t)
-    const { client } = await enter(it, { sampling: {} })
-    const call = client.call('s__t')
-    await it.runtime.pass(50, 10)
-    assert.equal(textOf((await call).value), 'refused')
-    await closed(it)
-  })
-
-  test('brings the question to a client of 2026-07-28, whose next request brings the answer', async (t) => {
-    const { it, server } = await stage(t)
-    const { client } = await it.attach()
-    const meta = claim({ roots: {} })
-    const asked = client.request('tools/call', { name: 's__t', _meta: meta })
-    await it.runtime.pass(500, 10)
-    const result = at((await asked).value, 'result')
-    assert.deepEqual(at(result, 'inputRequests'), { q1: { method: 'roots/list', params: {} } })
-    const inputResponses = { q1: { roots: [{ uri: 'file:///own' }] } }
-    const more = { requestState: textAt(result, 'requestState'), inputResponses, _meta: meta }
-    const answered = client.request('tools/call', { name: 's__t', ...more })
-    await it.runtime.pass(500, 10)
-    assert.equal(textOf((await answered).value), 'file:///own')
-    assert.equal(server.pids.size, 1)
     await closed(it)
   })
 })

@@ -98,28 +98,6 @@ test('who follows a resource of a lazy server goes on to hear of it after a relo
   assert.equal(heard(client), 1)
 })
 
-test('a server does not rest while a client has its question', async (t) => {
-  const it = await world(t, { idleTimeout: 5000 })
-  const { client } = await it.enter({ sampling: {} })
-  const call = client.call('s__t')
-  await settled()
-  await call
-  it.runtime.children
-    .at(-1)
-    ?.say(
-      '{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}',
-    )
-  await it.runtime.pass(60_000)
-  assert.equal(it.proxy.status()[0]?.pids.length, 1)
-  const { value } = await client.some(
-    'the question',
-    (each) => at(each.value, 'method') === 'sampling/createMessage',
-  )
-  client.send(`{"jsonrpc":"2.0","id":${JSON.stringify(at(value, 'id'))},"result":{"model":"m"}}`)
-  await it.runtime.pass(60_000)
-  assert.equal(it.proxy.status()[0]?.pids.length, 0, 'and then it may')
-})
-
 test('idleTimeout stops a server but not one whose resources are followed', async (t) => {
   const it = await world(t, { idleTimeout: 5000 })
   const { client } = await it.enter()
@@ -134,21 +112,4 @@ test('idleTimeout stops a server but not one whose resources are followed', asyn
   await about('resources/unsubscribe')
   await it.runtime.pass(60_000)
   assert.equal(it.proxy.status()[0]?.pids.length, 0)
-})
-
-test('the log level of a server is what those want who are left', async (t) => {
-  const it = await world(t)
-  const [a, b] = [await it.enter(), await it.enter()]
-  for (const [{ client }, level] of [
-    [a, 'debug'],
-    [b, 'error'],
-  ] as const) {
-    const setting = client.request('logging/setLevel', { level })
-    await settled()
-    await setting
-  }
-  await a.connection.close()
-  await settled()
-  const levels = sent(it, 'logging/setLevel').map(({ params }) => at(params, 'level'))
-  assert.deepEqual(levels, ['debug', 'debug', 'error'])
 })

@@ -9,7 +9,7 @@ import { startGuardianShell } from '../../src/upstream/process/guardian.js'
 import { killMarked, leftAfter, markName, marked } from '../faults/support/marked.js'
 import { type ServerEntry, cli, program } from './support/programs.js'
 import { type Scope, Spawned, configFile, spawnProxy } from './support/spawned.js'
-import { HANG_MS, gone, until } from './support/waiting.js'
+import { HANG_MS, until } from './support/waiting.js'
 
 const skip = process.platform !== 'linux'
 
@@ -187,20 +187,5 @@ describe('a guardian', { skip, concurrency: false }, () => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(guardian, signal)
     process.kill(guardian, 0)
     assert.equal(guardianOf(pid), guardian)
-  })
-
-  test('is gone after a normal stop, and after a second signal', async (t) => {
-    for (const signals of [1, 2]) {
-      const mark = newMark(t, `stop-${signals}`)
-      const { proxy, guardian } = await served(t, mark)
-      proxy.child.kill('SIGTERM')
-      if (signals === 2) {
-        await until(() => proxy.stderr.includes('closing'))
-        proxy.child.kill('SIGTERM')
-      }
-      assert.equal(await proxy.exited, signals === 1 ? 0 : 143)
-      assert.deepEqual(await leftAfter(mark, HANG_MS), [])
-      await until(() => gone(guardian))
-    }
   })
 })

@@ -137,6 +137,26 @@ describe('limits of a server', () => {
       assert.equal(at(heard.value, 'error'), undefined)
   })
 
+  test('outgoingBytesMax: calls that wait for a slot', async (t) => {
+    const some = { ...limits, upstream: { ...limits.upstream, outgoingBytesMax: 200_000 } }
+    let isStuck = false
+    const act: Act = (method, child) =>
+      method === 'tools/call' && isStuck ? undefined : simple(method, child)
+    const it = await scripted(t, { s: { concurrency: 1 } }, act, { limits: some })
+    const { client } = await enter(it)
+    // From the second call on nobody waits for the validator.
+    await timed(it, client.call('s__t'))
+    isStuck = true
+    client.send('{"jsonrpc":"2.0","id":"held","method":"tools/call","params":{"name":"s__t"}}')
+    const filler = 'z'.repeat(150_000)
+    const [waits, refused] = [1, 2].map(() => client.call('s__t', { filler }))
+    assert.deepEqual(failure(await (refused ?? assert.fail())), [-32603, 's', 'overloaded'])
+    isStuck = false
+    client.notify('notifications/cancelled', { requestId: 'held' })
+    const { heard } = await timed(it, waits ?? assert.fail())
+    assert.equal(at(heard.value, 'error'), undefined)
+  })
+
   for (const [limit, lists] of [
     ['pagesMax', { pagesMax: 2 }],
     ['itemsMax', { itemsMax: 5 }],

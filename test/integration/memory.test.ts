@@ -41,19 +41,6 @@ describe('a server with memoryLimitMB', { skip }, () => {
       )
     })
   }
-
-  test('that is not to be restarted stays away, and the status says why', async (t) => {
-    const servers = { s: nodeProgram('hog.mjs', {}, { memoryLimitMB: 1, restart: false }) }
-    const { attach, proxy } = await libraryProxy(t, servers, { limits: hurried })
-    const { client } = await attach()
-    await client.open()
-    await until(() => proxy.status()[0]?.state === 'error')
-    assert.match(proxy.status()[0]?.error ?? '', /of the 1 MB of memoryLimitMB/)
-    assert.match(
-      textAt((await client.call('s__pid')).value, 'error', 'message'),
-      /memoryLimitMB and was ended/,
-    )
-  })
 })
 
 const group = process.platform === 'linux' ? Number(ownStat()[2]) : process.pid

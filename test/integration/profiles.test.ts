@@ -362,7 +362,6 @@ describe('paths', () => {
       assert(names.includes('shout') && !names.includes('first__echo'), names.join())
     }
   })
-
   test('of one server have its own names', async (t) => {
     const gateway = commonGateway()
     const viewer = new Viewer()

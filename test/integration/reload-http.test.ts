@@ -208,22 +208,4 @@ describe('reload over HTTP', () => {
     const { port } = await opened(t, config({ default: { a } }, tokens()))
     for (const head of [{}, { headers: bearer('') }]) assert.equal((await codeAt(port, head))[0], 401)
   })
-
-  test('what needs a restart is named', async (t) => {
-    const { gateway, port, log } = await opened(t, config({ default: { a } }))
-    await gateway.reload(config({ default: { a } }, { port: 1, host: '::1' }))
-    const warnings = log.filter(({ level }) => level === 'warn').map((record) => record.message)
-    assert.deepEqual(
-      warnings.map((text) => /server\.\w+/.exec(text)?.[0]),
-      ['server.host', 'server.port'],
-    )
-    assert.equal((await codeAt(port, {}))[0], 200)
-    const auth = {
-      issuers: [{ issuer: 'https://auth.example.com' }],
-      login: { clientId: 'front', clientSecret: 'not-shown' },
-    }
-    await gateway.reload(config({ default: { a } }, { publicUrl: 'https://mcp.example.com', auth }))
-    const texts = log.map(({ message }) => message)
-    assert.ok(texts.includes('server.auth.login or its publicUrl has changed, which needs a restart'))
-  })
 })

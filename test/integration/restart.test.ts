@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { describe, test } from 'node:test'
 import { type ServerEvent, UpstreamError } from '../../src/index.js'
 import { type RawClient, failure, said } from './support/client.js'
-import { numberAt, textAt } from './support/json.js'
+import { textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { itServer, program } from './support/programs.js'
 import { gone, until } from './support/waiting.js'
@@ -95,18 +95,6 @@ describe('adopt', () => {
     assert(log.some(({ message }) => message === "'a' exited with code 5"))
     await until(() => events.filter(({ state }) => state === 'ready').length === 2)
     assert.notEqual(await client.pidOf('a__nonce'), child.pid)
-  })
-
-  test('one that ignores the end of its stdin is ended by a signal', async (t) => {
-    const { proxy, attach } = await libraryProxy(t, { a: itServer() })
-    const env = { ...process.env, IT_STUBBORN: '1' }
-    const child = spawn(process.execPath, [program('it-server.mjs')], { stdio: 'pipe', env, detached: true })
-    proxy.adopt('a', child)
-    const { client } = await attach()
-    await client.open()
-    const pids = said(await client.call('a__pids'))
-    await proxy.close(0)
-    await until(() => gone(numberAt(pids, 'pid')) && gone(numberAt(pids, 'grandchild')))
   })
 
   test('refuses one without pipes, and says what would be right', async (t) => {

@@ -65,13 +65,6 @@ describe('a server that ends before its answer', () => {
     })
   }
 
-  test('twice for the same read is an error', async (t) => {
-    const { it, client, asked } = await mortal(t, 'resources/read', 2)
-    const { heard } = await timed(it, client.request('resources/read', { uri: 'it://r' }))
-    assert.deepEqual(failure(heard), [-32603, 's', 'exited'])
-    assert.equal(asked(), 2)
-  })
-
   test('is never asked again for a call of a tool', async (t) => {
     const { it, client, asked } = await mortal(t, 'tools/call', 1)
     assert.deepEqual(failure((await timed(it, client.call('s__t'))).heard), [-32603, 's', 'exited'])

@@ -67,22 +67,6 @@ const done = (): object => ({ resultType: 'complete', content: [{ type: 'text', 
 const textOf = (value: unknown): string => textAt(listAt(value, 'result', 'content')[0], 'text')
 
 describe('a client without a session', () => {
-  test('gets the questions as they are, and the state of the server with a MAC, which the server does not see', async (t) => {
-    const { it, calls } = await stage(t, [asks({ who: form }, 'own "state"'), done])
-    const { client } = await it.attach()
-    const ask = async (params: object): Promise<unknown> =>
-      (await timed(it, client.request('tools/call', { name: 's__t', ...params, _meta: own }))).heard.value
-    const asked = at(await ask({}), 'result')
-    assert.deepEqual(at(asked, 'inputRequests'), { who: form })
-    const requestState = textAt(asked, 'requestState')
-    assert.match(requestState, /^mac\.[\w-]{22}\.own "state"$/)
-    assert.equal(textOf(await ask({ requestState, inputResponses: { who: accepted } })), 'done')
-    const [, again] = calls
-    assert.equal(textAt(again, 'requestState'), 'own "state"')
-    assert.deepEqual(at(again, 'inputResponses'), { who: accepted })
-    await closed(it)
-  })
-
   const tokens = [
     { name: 'ann', sha256: 'a'.repeat(64) },
     { name: 'bob', sha256: 'b'.repeat(64) },

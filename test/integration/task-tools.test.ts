@@ -104,25 +104,6 @@ for (const [why, entry, offered] of [
     assert.equal(textAt(value, 'error', 'message'), refusal)
   })
 
-test('a client that has called before it opened a session keeps what it was told', async (t) => {
-  const { attach, until } = await stage(t)
-  const client = await attach()
-  assert.deepEqual(await until(client.toolNames()), shown)
-  assert.equal(at(await until(client.open({}, WITH_TASKS)), 'capabilities', 'tasks'), undefined)
-  assert.deepEqual(await until(client.toolNames()), shown)
-})
-
-test('it is not listed either when it comes later', async (t) => {
-  const { attach, until } = await stage(t)
-  const client = await attach()
-  await until(client.open())
-  await until(client.toolNames())
-  assert.match((await until(client.call('s__grow'))).text, /"text":"grown"/)
-  while (!(await until(client.call('s__later'))).text.includes('as a task'))
-    await until(client.request('ping'))
-  assert.deepEqual(await until(client.toolNames()), shown)
-})
-
 test('it takes no name from a tool that can be called', async (t) => {
   const { attach, until } = await stage(t, { s: {}, o: {} })
   const client = await attach()

@@ -234,21 +234,6 @@ describe("a client's own initialize", () => {
       await close()
     })
 
-  test('is given up after the drain time when the proxy itself is closed', async (t) => {
-    const asked = new Deferred<void>()
-    const remote = await service(t, ({ rpc }) => {
-      if (rpc === 'initialize') asked.resolve()
-      return rpc === 'initialize'
-    })
-    const { client, close } = await transparentProxy(t, remote, { drainMs: DRAIN_MS })
-    const answer = client.answer('a')
-    client.send(initialize('"a"'))
-    client.send(exit)
-    await asked.promise
-    await close()
-    assert.equal(textAt((await answer).value, 'error', 'data', 'reason'), 'shutting-down')
-  })
-
   test('that never comes is replaced by one of the proxy', async (t) => {
     const remote = await service(t)
     const { client } = await transparentProxy(t, remote)
@@ -283,21 +268,4 @@ test('tasks pass as they are, also those of an earlier session', async (t) => {
   assert.equal(got.text, answerOf('g', task))
   const listed = await client.request('tasks/list', { cursor: '1' }, 'l')
   assert.equal(textAt(listed.value, 'result', 'nextCursor'), '2')
-})
-
-test('of a service without sessions its extensions are shown, but those that do not pass', async (t) => {
-  const extensions = '"extensions":{"io.modelcontextprotocol/tasks":{},"a.b/c":{"n":1.0}}'
-  const said = `"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},${extensions}}`
-  const hints = '"ttlMs":0,"cacheScope":"private"'
-  const description = `{"resultType":"complete",${said},${hints}}`
-  const tools = TOOLS.replace('{', `{"resultType":"complete",${hints},`)
-  const remote = await scripted(
-    t,
-    (seen, response) =>
-      json(response, answerOf(seen.id, seen.rpc === 'server/discover' ? description : tools)),
-    { isAsked: true },
-  )
-  const { client } = await transparentProxy(t, remote)
-  const opened = await client.open({}, '2025-11-25')
-  assert.deepEqual(at(opened, 'capabilities'), { tools: {}, extensions: { 'a.b/c': { n: 1 } } })
 })

@@ -1,7 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { execFileSync } from 'node:child_process'
 import {
-  chmodSync,
   existsSync,
   mkdtempSync,
   readFileSync,
@@ -82,11 +81,6 @@ describe('a line', () => {
     } as const
     assert.equal(readable(record), '10:20:30.456 WARN  [Time] gone  code=1  why=x y\n')
     assert.equal(readable(info('plain')), '10:20:30.456 INFO  plain\n')
-  })
-
-  test('is coloured by the paint it was given', async () => {
-    const text = readable(info('m'), { paint: await paintFor(true, {}) })
-    assert.ok(text.includes('\u001b[32mINFO \u001b[39m'), JSON.stringify(text))
   })
 
   const levels: [LogLevel, number][] = [
@@ -284,16 +278,6 @@ describe('stderr', () => {
     assert.doesNotMatch(stream.text, /"lost"/)
     assert.match(stream.text, /2 log lines were dropped.*\n.*"kept"/)
   })
-
-  test('that throws does not stop us', () => {
-    const stream = { writableLength: 0, write: () => assert.fail('closed') }
-    logger(stream).sink(info('m'))
-  })
-
-  test('that is stuck is waited for only briefly', async () => {
-    const stream = { writableLength: 5, write: () => false }
-    await logger(stream).close()
-  })
 })
 
 const options = (name: string, maxSizeBytes = 1024, maxFiles = 3): NonNullable<LoggerOptions['file']> => ({
@@ -327,16 +311,6 @@ describe('the file', () => {
     )
     assert.equal(statSync(file.path).mode & 0o777, 0o600)
     assert.equal(statSync(join(folder, 'new/deep')).mode & 0o777, 0o700)
-  })
-
-  test('is appended to', async () => {
-    const file = options('append.log', 4096)
-    for (const message of ['one', 'two']) {
-      const log = logger(undefined, { file })
-      log.sink(info(message))
-      await log.close()
-    }
-    assert.equal(readFileSync(file.path, 'utf8').split('\n').length, 3)
   })
 
   for (const [maxFiles, want] of [
@@ -401,17 +375,6 @@ describe('the file', () => {
       assert.equal(warnings.length, 1, stream.text)
       assert.match(stream.text, /"two"/)
     })
-
-  test('without permission is warned about', { skip: process.getuid?.() === 0 }, async () => {
-    const stream = new Memory()
-    const file = options('denied.log')
-    execFileSync('touch', [file.path])
-    chmodSync(file.path, 0)
-    const log = logger(stream, { file })
-    log.sink(info('one'))
-    await log.close()
-    assert.match(stream.text, /EACCES/)
-  })
 
   test('on a full disk gets its lines when there is room again', async (t) => {
     const disk = smallDisk()

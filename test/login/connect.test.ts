@@ -5,12 +5,11 @@ import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import { claim } from '../integration/support/claim.js'
-import type { RawClient } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
 import { Spawned, scratch } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
-import { type AuthorizationOptions, AuthorizationServer, browse } from './authorization-server.js'
+import { type AuthorizationOptions, AuthorizationServer } from './authorization-server.js'
 
 interface Place {
   readonly server: AuthorizationServer
@@ -57,21 +56,8 @@ async function place(
   return { server, start, goOn, hold, tabs: () => (existsSync(seen) ? readFileSync(seen, 'utf8').length : 0) }
 }
 
-const textOf = (value: unknown): string => textAt(value, 'result', 'content', 0, 'text')
 const nameOf = (opened: unknown): string => textAt(opened, 'serverInfo', 'name')
 const isOpen = (names: string[]): boolean => names.includes('hello')
-
-async function logsInByTool(client: RawClient, { server }: Place): Promise<void> {
-  assert.deepEqual(await client.toolNames(), ['login'])
-  const words = textOf((await client.call('login')).value)
-  assert(words.includes(`mcps-proxy login ${server.url} --no-browser`), words)
-  const page = /http:\S+\/login\/[0-9a-f]{32}/.exec(words)?.[0] ?? ''
-  const waiting = client.call('login')
-  await browse(page)
-  assert.match(textOf((await waiting).value), /^Logged in/)
-  assert.deepEqual(await client.toolNamesOnce(isOpen), ['hello'])
-  assert.equal(textOf((await client.call('hello')).value), 'hi')
-}
 
 describe('connect to a server that wants a login', () => {
   test('holds initialize until the person has logged in, and the answer is that of the server', async (t) => {
@@ -82,22 +68,13 @@ describe('connect to a server that wants a login', () => {
     assert.equal(tabs(), 1)
   })
 
-  for (const first of ['server/discover', 'tools/list', 'tools/call'])
-    test(`holds ${first} of a client without a session`, async (t) => {
-      const { start, server } = await place(t, 'quick')
-      const { client } = start()
-      const params = { name: 'hello', arguments: {}, _meta: claim() }
-      const { value } = await client.request(first, params)
-      assert.equal(at(value, 'error'), undefined)
-      assert.equal(
-        server.mcpRequests.some((request) => request.includes('"initialize"')),
-        true,
-      )
-      if (first === 'server/discover')
-        assert.deepEqual(Object.keys(Object(at(value, 'result', 'capabilities'))), ['tools'])
-      if (first === 'tools/list') assert.equal(textAt(value, 'result', 'tools', 0, 'name'), 'hello')
-      if (first === 'tools/call') assert.equal(textOf(value), 'hi')
-    })
+  test('holds the first request of a client without a session', async (t) => {
+    const { start, server } = await place(t, 'quick')
+    const { client } = start()
+    const { value } = await client.request('tools/list', { _meta: claim() })
+    assert.equal(textAt(value, 'result', 'tools', 0, 'name'), 'hello')
+    assert(server.mcpRequests.some((request) => request.includes('"initialize"')))
+  })
 
   test('leaves the login behind when the client gives up, and the next start works', async (t) => {
     const { start, goOn, tabs } = await place(t, 'slow')
@@ -130,25 +107,5 @@ describe('connect to a server that wants a login', () => {
     goOn()
     assert.deepEqual(await client.toolNamesOnce(isOpen), ['hello'])
     assert.equal(tabs(), 1)
-  })
-
-  test('lists the one tool of the login where no browser opens', async (t) => {
-    const at = await place(t, 'away')
-    const { client } = at.start()
-    assert.equal(nameOf(await client.open()), 'mcps-proxy')
-    await logsInByTool(client, at)
-    assert.equal(at.tabs(), 0)
-  })
-
-  test('lists it after a refusal, and a call opens the browser again', async (t) => {
-    const { start, server, goOn, hold, tabs } = await place(t, 'quick', { refusesLogin: true })
-    const { client } = start()
-    assert.equal(nameOf(await client.open()), 'mcps-proxy')
-    server.options = {}
-    hold()
-    assert.match(textOf((await client.call('login')).value), /needs a login/)
-    goOn()
-    assert.deepEqual(await client.toolNamesOnce(isOpen), ['hello'])
-    assert.equal(tabs(), 2)
   })
 })

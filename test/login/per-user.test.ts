@@ -11,7 +11,7 @@ import { limits } from '../../src/index.js'
 import { bearer, gatewayOf, tokenOf } from '../integration/support/gateway.js'
 import { type Attached, libraryProxy } from '../integration/support/library.js'
 import { untilAnswered } from '../integration/support/waiting.js'
-import { at, textAt } from '../integration/support/json.js'
+import { at } from '../integration/support/json.js'
 import { message, send } from '../transports/support/http.js'
 import { FakeRuntime } from '../upstream/support/fake-runtime.js'
 import { AuthorizationServer, browse } from './authorization-server.js'
@@ -116,23 +116,6 @@ describe('a login for each user', () => {
     const status = [...here.gateway.proxies.values()][0]?.status()[0]
     assert.deepEqual([status?.state, status?.users], ['connected', undefined])
   })
-
-  for (const [principal, wanted] of [
-    ['Ann Smith', /mcps-proxy login guarded --user 'Ann Smith'$/],
-    ['connection to nowhere', /--user 'connection to nowhere'$/],
-    ['anybody', /mcps-proxy login guarded$/],
-    [undefined, /mcps-proxy login guarded$/],
-  ] as const)
-    test(`is that of a principal as a program names it: ${principal}`, async (t) => {
-      const guard = await new AuthorizationServer().listen()
-      t.after(() => guard.close())
-      const guarded = { url: guard.url, auth: { type: 'oauth', perUser: true } }
-      const { attach } = await libraryProxy(t, { guarded })
-      const { client } = await attach(principal === undefined ? {} : { principal })
-      await client.open()
-      const { value } = await client.call('guarded__hello')
-      assert.match(textAt(value, 'error', 'message'), wanted)
-    })
 
   test('is not read by another user, also from a file in the place of theirs', async (t) => {
     const { logIn: enter, storeOf, guard } = await place(t)

@@ -112,16 +112,6 @@ describe('an automatic login', () => {
     assert.equal(at.tabs().length, 1)
   })
 
-  test('is the same for the same scopes in another order, and for a part of them', async (t) => {
-    const at = await place(t)
-    const own = at.automatic()
-    const asked = own.ask(true, ['tools:read', 'tools:write'])
-    assert.equal(own.ask(true, ['tools:write', 'tools:read']), asked)
-    assert.equal(own.ask(true, ['tools:write']), asked)
-    await asked
-    assert.equal(at.tabs().length, 1)
-  })
-
   test('is not asked for again after a refusal, unless a call needs it', async (t) => {
     const at = await place(t, { refusesLogin: true })
     void at.automatic().ask(false)

@@ -98,37 +98,6 @@ describe('a call', () => {
     )
     assert.equal(Math.round(sumOf(page(), 'mcps_overhead_seconds_sum') * 10_000), 6_000_211)
   })
-
-  test('is counted with what its server speaks, which may change', () => {
-    const { count, metrics, page } = counting()
-    const ready = {
-      schema: 'default',
-      server: 's',
-      pid: 1,
-      client: undefined,
-      ms: 1,
-      state: 'ready',
-      names: { tools: ['t'], prompts: [], resources: [], templates: [] },
-    } as const
-    const more = { evidence: 'configured', tools: 1, restarts: 0 } as const
-    count()
-    metrics.listeners.server?.({ ...ready, ...more, kind: 'http', revision: '2025-11-25' })
-    count()
-    metrics.listeners.server?.({ ...ready, ...more, kind: 'stdio', revision: '2026-07-28' })
-    count()
-    assert.deepEqual(
-      samplesOf(page(), `${UPSTREAM}_count`).map(({ labels, value }) => [
-        labels.get('mcp_protocol_version'),
-        labels.get('network_transport'),
-        value,
-      ]),
-      [
-        ['', '', 1],
-        ['2025-11-25', 'tcp', 1],
-        ['2026-07-28', 'pipe', 1],
-      ],
-    )
-  })
 })
 
 describe('labels', () => {

@@ -7,9 +7,7 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { type Gateway } from '../../src/gateway/gateway.js'
-import { at } from '../integration/support/json.js'
 import { itServer } from '../integration/support/programs.js'
-import { clientLibrary, missing } from '../integration/support/sdk-v2.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { gatewayOf } from '../integration/support/gateway.js'
 
@@ -52,36 +50,4 @@ describe('two clients', () => {
       assert.match(accepted ?? '', /\\"n\\":1/)
       assert.match(declined ?? '', /'nonce' was not called: its user has declined/)
     })
-
-  test('of version 2 of the library come again with the answer', { skip: missing }, async (t) => {
-    const opened = await gateway(t)
-    const outcomes: string[] = []
-    opened.on('call', ({ method, revision, isAsked }) => {
-      if (method === 'tools/call') outcomes.push(`${revision} ${isAsked ? 'asked' : 'ended'}`)
-    })
-    const { Client: Client2, StreamableHTTPClientTransport: Transport2 } = await clientLibrary()
-    const ends = ['accept', 'decline'].map(async (action, n) => {
-      const options = {
-        capabilities: { elicitation: { form: {} } },
-        versionNegotiation: { mode: 'auto' },
-      }
-      const client = new Client2({ name: action, version: '2' }, options)
-      client.setRequestHandler('elicitation/create', (request) => {
-        assert.match(String(at(request, 'params', 'message')), new RegExp(`\\{"n":${n}\\}$`))
-        return { action, ...(action === 'accept' && { content: {} }) }
-      })
-      await client.connect(new Transport2(new URL(`${opened.origin}/mcp`)))
-      t.after(() => client.close())
-      return client
-        .callTool({ name: 'e__nonce', arguments: { n } })
-        .then((result) => JSON.stringify(result), String)
-    })
-    const [accepted, declined] = await Promise.all(ends)
-    assert.match(accepted ?? '', /\\"n\\":0/)
-    assert.match(declined ?? '', /'nonce' was not called: its user has declined/)
-    assert.deepEqual(
-      outcomes.toSorted(),
-      ['asked', 'asked', 'ended', 'ended'].map((end) => `2026-07-28 ${end}`),
-    )
-  })
 })

@@ -6,7 +6,6 @@ import { claim } from '../integration/support/claim.js'
 import type { Heard } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
 import type { Attached } from '../integration/support/library.js'
-import { asRead } from '../integration/support/programs.js'
 import {
   type Act,
   type Scripted,
@@ -188,23 +187,6 @@ describe('a call that needs consent', () => {
     const replayed = await send(it, party, { ...params, ...again(more) }, forms)
     assert.notEqual(at(replayed.value, 'result', 'inputRequests', 'q1'), undefined, replayed.text)
     assert.equal(it.got.length, 2)
-  })
-
-  test('goes to the server that a reload has put in its place, without another question', async (t) => {
-    const it = await stage(t)
-    const party = await enter(it, forms)
-    const asked = party.client.next('a question', ({ value }) => at(value, 'method') === 'elicitation/create')
-    const answer = party.client.request('tools/call', { name: 'old__delete' })
-    const id = at((await it.runtime.until(asked)).value, 'id')
-    const confirm = ['delete']
-    const next = {
-      old: { command: 'old', args: ['2'], confirm },
-      new: { command: 'new', protocol: V, confirm },
-    }
-    await it.runtime.until(it.proxy.reload(asRead({ mcpServers: next })))
-    party.client.send(JSON.stringify({ jsonrpc: '2.0', id, result: { action: 'accept' } }))
-    assert(isDone(await it.runtime.until(answer)))
-    assert.deepEqual(it.got, ['old {"name":"delete"}'])
   })
 })
 

@@ -2,9 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { resolveConfig } from '../../src/config/config.js'
 import { CallLimits, type LimitRule } from '../../src/policy/limits.js'
-import { LoadedParts } from '../../src/proxy/common.js'
 import { claim } from '../integration/support/claim.js'
 import type { Heard } from '../integration/support/client.js'
 import { at, numberAt } from '../integration/support/json.js'
@@ -12,7 +10,6 @@ import type { Attached } from '../integration/support/library.js'
 import { type Act, type Scripted, enter, scripted, simple, timed } from '../integration/support/scripted.js'
 import { asRead } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
-import { FakeRuntime } from '../upstream/support/fake-runtime.js'
 
 const rule = (more: Partial<LimitRule> = {}): LimitRule => ({
   principal: undefined,
@@ -86,33 +83,6 @@ describe('a bucket', () => {
     assert.equal(take('p0'), 1000)
     assert.equal(take('p1'), undefined)
   })
-})
-
-test('a policy is loaded by the first configuration with limits or confirmations', async () => {
-  const parts = new LoadedParts(new FakeRuntime(), () => {})
-  const cases = [
-    [{}, false],
-    [{ limits: [{ perMinute: 1 }] }, true],
-    [{ mcpServers: { s: { command: 'x', confirm: ['*'] } } }, true],
-  ] as const
-  for (const [more, isThere] of cases) {
-    const context = { source: 'memory', folder: '/', env: {}, home: '/' }
-    const take = await parts.load(resolveConfig({ mcpServers: { s: { command: 'x' } }, ...more }, context))
-    take()
-    assert.equal(parts.policy('default') !== undefined, isThere)
-  }
-})
-
-test('what is loaded is in force when it is taken', async () => {
-  const parts = new LoadedParts(new FakeRuntime(), () => {})
-  const context = { source: 'memory', folder: '/', env: {}, home: '/' }
-  const lock = { file: '/none/mcps.lock' }
-  const take = await parts.load(
-    resolveConfig({ mcpServers: { s: { command: 'x' } }, limits: [{ perMinute: 1 }], lock }, context),
-  )
-  assert.equal(parts.guard('default'), undefined)
-  take()
-  assert.notEqual(parts.guard('default'), undefined)
 })
 
 const refusal = ({ value }: Heard): unknown[] => [

@@ -101,24 +101,6 @@ describe('a lease', () => {
     assert(wants.length <= 3, String(wants))
   })
 
-  test('is not asked for again before the store has a token', async () => {
-    const { take, wants, clock } = instance(rule({ burst: 1 }))
-    assert.equal(await take(), undefined)
-    assert.deepEqual(await take(), { waitMs: 1000, isAway: false })
-    clock.advance(400)
-    assert.deepEqual(await take(), { waitMs: 600, isAway: false })
-    assert.equal(wants.length, 2)
-    clock.advance(600)
-    assert.equal(await take(), undefined)
-  })
-
-  test('is left alone by a call that another rule refuses', async () => {
-    const { take } = instance(rule({ burst: 3 }), rule({ burst: 1, tools: ['a'] }))
-    const taken = []
-    for (const name of ['a', 'a', 'b', 'b', 'b']) taken.push((await take(name)) === undefined ? '+' : '-')
-    assert.equal(taken.join(''), '+-++-')
-  })
-
   test('counts while the store is away; then calls are refused until it is there', async () => {
     const { take, store, clock } = instance(rule({ burst: 20 }))
     assert.equal(await take(), undefined)

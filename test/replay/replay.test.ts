@@ -391,27 +391,6 @@ describe('the fixtures', () => {
   }
 })
 
-/** One list of a search service on the network. */
-const serviceLines = (service: readonly string[]): string =>
-  [
-    JSON.stringify({
-      mcps: 1,
-      service,
-      config: { mcpServers: { web: { url: 'http://127.0.0.1:$servicePort/mcp' } } },
-    }),
-    '{"dir":"in","frame":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}',
-    '{"dir":"out","frame":{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"web__web_search","$rest":"any"}]}}}',
-  ].join('\n')
-
-describe('a service that the configuration needs', () => {
-  it('is there when the replay begins, on the port that the configuration names', async () => {
-    const { code, out } = await run(
-      fileOf(serviceLines(['$node', join(programs, 'search-http.mjs'), '$servicePort', 'key'])),
-    )
-    assert.equal(code, 0, out)
-  })
-})
-
 describe('what was recorded', () => {
   it('replays without editing: the command with the bundled server', async () => {
     const file = join(folder, 'session.jsonl')

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { describe, it } from 'node:test'
 import { both, message, send } from '../transports/support/http.js'
-import { cli, fixtures, folder, gateway, programs, reference, run, started, talk } from './support.js'
+import { cli, folder, gateway, programs, reference, run, started, talk } from './support.js'
 
 let files = 0
 const newFile = (): string => join(folder, `recorded-${(files += 1)}.jsonl`)
@@ -144,37 +144,6 @@ describe('what was recorded replays', () => {
   })
 })
 
-/** Clients that ask, are asked, are told, and change their mind, over both HTTP transports. */
-describe('what a fixture says over HTTP', () => {
-  const cases: readonly [string, readonly string[]][] = [
-    ['/mcp', ['elicitation']],
-    ['/sse', ['progress']],
-  ]
-  for (const [path, names] of cases) {
-    for (const name of names) {
-      it(`${name} at ${path} is recorded, and replays`, async (t) => {
-        const fixture = join(fixtures, `${name}.jsonl`)
-        const file = newFile()
-        const { origin, stop } = await gateway(t, '--config', configOf(configIn(fixture)), '--record', file)
-        const made = await run(fixture, { url: `${origin}${path}` })
-        assert.equal(made.code, 0, made.out)
-        assert.equal(await stop(), 0)
-        const { code, out } = await run(file)
-        assert.equal(code, 0, out)
-        assert.match(out, /^1 passed, 0 failed/)
-      })
-    }
-  }
-})
-
-/** The configuration that a fixture brings. */
-function configIn(fixture: string): object {
-  const [header = ''] = readFileSync(fixture, 'utf8').split('\n', 1)
-  const text = header.replaceAll('$node', process.execPath).replaceAll('$here', fixtures)
-  const value: unknown = JSON.parse(text)
-  return Object(Object(value).config)
-}
-
 it('a recording holds no header field, so none with credentials', async (t) => {
   const [ours, theirs] = ['secret-of-the-front', 'secret-of-the-server']
   const far = { url: await reference(t), headers: { Authorization: `Bearer ${theirs}` } }
@@ -244,19 +213,5 @@ describe('a recording that cannot go on', () => {
     while (status === 200) ({ status } = await ping())
     assert.equal(status, 503)
     assert.equal(await stop(), 1)
-  })
-
-  it('is refused at the start where it cannot begin', async () => {
-    for (const [file, more, why] of [
-      ['/dev/full', ['--force'], /it is not a regular file/],
-      [join(folder, 'no', 'folder', 'r.jsonl'), [], /ENOENT/],
-    ] as const) {
-      const child = spawn(process.execPath, [cli, '--http', '--port', '0', '--record', file, ...more])
-      let err = ''
-      child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
-      const [code] = await once(child, 'close')
-      assert.equal(code, 2)
-      assert.match(err, why)
-    }
   })
 })

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { freePort } from '../integration/support/free-port.js'
-import { type Scope, fileOf, fixtures, gateway, programs, root, run, serving, started } from './support.js'
+import { type Scope, fileOf, fixtures, gateway, programs, run, serving } from './support.js'
 
 const call = '{"dir":"in","frame":{"jsonrpc":"2.0","id":1,"method":"ping"}}'
 const answer = '{"dir":"out","frame":{"jsonrpc":"2.0","id":1,"result":{}}}'
@@ -50,19 +49,6 @@ describe('replay --url', () => {
     }
   })
 
-  it('against server-everything, over HTTP+SSE', async (t) => {
-    const port = await freePort()
-    const program = join(root, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')
-    await started(t, [program, 'sse'], /on port/, { PORT: String(port) })
-    const lines = [
-      ...handshake,
-      '{"dir":"in","frame":{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo","arguments":{"message":"é"}}}}',
-      '{"dir":"out","expect":"json","frame":{"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"Echo: é"}]}}}',
-    ]
-    const { code, out } = await run(fileOf(...lines), { url: `http://127.0.0.1:${port}/sse` })
-    assert.equal(code, 0, out)
-  })
-
   it('keeps the session, the revision and the header fields, and says goodbye', async (t) => {
     const seen: string[] = []
     const origin = await scripted(t, seen)
@@ -104,19 +90,6 @@ describe('replay --url', () => {
       out,
       /:3: the answer to id "i" did not come: .*refuses us \(HTTP 401\); name credentials: --header/,
     )
-  })
-
-  it('says that a message was not taken', async (t) => {
-    const origin = await serving(t, (_request, response, body) => {
-      if (body.includes('"ping"')) {
-        response.setHeader('content-type', 'application/json')
-        response.end('{"jsonrpc":"2.0","id":1,"result":{}}')
-      } else response.writeHead(500).end('broken')
-    })
-    const told = '{"dir":"in","frame":{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}}'
-    const { code, out } = await run(fileOf('{"mcps":1}', told, call, answer), { url: `${origin}/mcp` })
-    assert.equal(code, 1)
-    assert.match(out, /a message did not get through: it answered HTTP 500: broken/)
   })
 
   it('refuses a header field that it writes itself', async () => {

@@ -1,7 +1,7 @@
 // A program that speaks on its stdin and stdout, driven line by line.
 
 import { strict as assert } from 'node:assert'
-import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
@@ -138,6 +138,20 @@ export function spawnProgram(
     spawned.assertValid()
   })
   return spawned
+}
+
+/** How a run of the command has ended, and what it has printed. */
+export interface Ran {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs the command to its end. */
+export function ran(args: readonly string[], env: NodeJS.ProcessEnv, input = ''): Ran {
+  const options = { env, input, encoding: 'utf8' } as const
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], options)
+  return { code: status, out: stdout, err: stderr }
 }
 
 /** The address of the page of a proxy with `--ui`, once it is served; `home` is that of the proxy. */
