@@ -1,7 +1,7 @@
 // `tools` and `call`: what a person types, and what is printed.
 
 import { strict as assert } from 'node:assert'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -14,12 +14,23 @@ import { type JsonValue, readTree } from '../../src/ask/json-value.js'
 import { personOf } from '../../src/ask/terminal.js'
 import { at, parsed, textAt } from '../integration/support/json.js'
 import { cli, everything, memoryArgs, nodeProgram, program } from '../integration/support/programs.js'
-import { type Ran, type Servers, configFile, ran, scratch } from '../integration/support/spawned.js'
+import { type Servers, configFile, scratch } from '../integration/support/spawned.js'
 
 const memory = { command: process.execPath, args: memoryArgs }
 
-function run(t: TestContext, servers: Servers, ...args: string[]): Ran {
-  return ran([...args, '--config', configFile(t, servers)], { ...process.env, HOME: scratch(t) })
+interface Said {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+function run(t: TestContext, servers: Servers, ...args: string[]): Said {
+  const config = configFile(t, servers)
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args, '--config', config], {
+    encoding: 'utf8',
+    env: { ...process.env, HOME: scratch(t) },
+  })
+  return { code: status, out: stdout, err: stderr }
 }
 
 describe('arguments', () => {
@@ -229,6 +240,18 @@ describe('a server of ours', () => {
 
 const node = (script: string): Servers[string] => ({ command: process.execPath, args: ['-e', script] })
 
+describe('a server that takes long to start', { concurrency: true }, () => {
+  const silent = { command: process.execPath, args: ['-e', 'process.stdin.resume()'], startTimeout: 11_000 }
+  for (const words of [['tools'], ['call', 's__x'], ['doctor']])
+    test(`is named to who waits for ${words.join(' ')}`, async (t) => {
+      const args = [cli, ...words, '--config', configFile(t, { s: silent })]
+      const child = spawn(process.execPath, args, { env: { ...process.env, HOME: scratch(t) } })
+      const [err] = await Promise.all([whole(child.stderr), once(child, 'close')])
+      assert.match(err, /^(?:mcps-proxy:| ) s is not ready after 10 s, and may take 11 s \(startTimeout\)$/m)
+      assert.equal(err.split('not ready').length, 2)
+    })
+})
+
 describe('an interrupt ends', () => {
   const silent = node("process.kill(process.ppid, 'SIGINT'); setInterval(() => {}, 1000)")
   for (const words of [['tools'], ['call', 's__x'], ['doctor'], ['check', '--start'], ['lock']])
@@ -241,12 +264,15 @@ describe('an interrupt ends', () => {
     })
 })
 
-test('a fault of the command itself gives the exit code 70', async (t) => {
+describe('a fault of the command itself gives the exit code 70', () => {
   const signals = node("process.kill(process.ppid, 'SIGUSR2'); setInterval(() => {}, 1000)")
   const faulty = { FAULT_AT: 'timer', NODE_OPTIONS: `--import ${program('injected-fault.mjs')}` }
-  const args = [cli, 'call', 's__x', '--config', configFile(t, { s: signals })]
-  const child = spawn(process.execPath, args, { env: { ...process.env, ...faulty, HOME: scratch(t) } })
-  assert.deepEqual(await once(child, 'close'), [70, null])
+  for (const words of [['tools'], ['call', 's__x']])
+    test(words.join(' '), async (t) => {
+      const args = [cli, ...words, '--config', configFile(t, { s: signals })]
+      const child = spawn(process.execPath, args, { env: { ...process.env, ...faulty, HOME: scratch(t) } })
+      assert.deepEqual(await once(child, 'close'), [70, null])
+    })
 })
 
 test('a tool that is listed only after the handshake can be called', (t) => {
@@ -359,8 +385,10 @@ describe('doctor', () => {
     }
     const file = configFile(t, { good: memory, other: { command: 'x' } }, { profiles })
     const env = { ...process.env, HOME: scratch(t) }
-    const shown = (...words: string[]): string =>
-      ran([...words, '--profile', 'none', '--config', file], env).err
+    const shown = (...words: string[]): string => {
+      const args = [cli, ...words, '--profile', 'none', '--config', file]
+      return spawnSync(process.execPath, args, { encoding: 'utf8', env }).stderr
+    }
     const bare = shown('tools')
     assert.match(bare, /the profile "none" shows no tool/)
     assert.doesNotMatch(bare, /no tools of other/)
@@ -373,9 +401,13 @@ describe('doctor', () => {
   test('is about the servers of a profile, and counts the tools that it shows', (t) => {
     const profiles = { part: { servers: ['good'], tools: { deny: ['good__delete_*'] } } }
     const file = configFile(t, servers, { profiles })
-    const args = ['list', '--profile', 'part', '--config', file]
+    const of = (...args: string[]): string =>
+      spawnSync(process.execPath, [cli, 'list', ...args, '--config', file], {
+        encoding: 'utf8',
+        env: { ...process.env, HOME: scratch(t) },
+      }).stdout
     assert.equal(
-      ran(args, { ...process.env, HOME: scratch(t) }).out,
+      of('--profile', 'part'),
       '  good  ready   9 tools, 6 shown, 2025-11-25\n  started: 1 ready, 0 failed\n',
     )
   })
@@ -397,8 +429,11 @@ describe('doctor', () => {
       `  configuration: "confirm" of 'good' has "drop_*", ${all}`,
     ]
     for (const command of [['doctor'], ['check', '--start']]) {
-      const { out } = ran([...command, '--config', file], { ...process.env, HOME: scratch(t) })
-      const found = out.split('\n').filter((line) => line.includes('fits none'))
+      const { stdout } = spawnSync(process.execPath, [cli, ...command, '--config', file], {
+        encoding: 'utf8',
+        env: { ...process.env, HOME: scratch(t) },
+      })
+      const found = stdout.split('\n').filter((line) => line.includes('fits none'))
       assert.deepEqual(found.sort(), wanted.sort(), command.join(' '))
     }
   })

@@ -18,6 +18,7 @@ import { resolveConfig } from '../../src/config/config.js'
 import { type Gateway, type GatewayOptions, openGateway, refuseGateway } from '../../src/gateway/gateway.js'
 import { createProxy, httpServer, limits } from '../../src/index.js'
 import { clockTime } from '../../src/gateway/status.js'
+import { realRuntime } from '../../src/real-runtime.js'
 import { Deferred } from '../../src/runtime/deferred.js'
 import { everything, itEcho, itServer, root, time } from '../integration/support/programs.js'
 import { handshake, message, send } from '../transports/support/http.js'
@@ -159,6 +160,20 @@ describe('three clients that others wrote', () => {
         }),
       )
     })
+
+  test('end their sessions, and are told when one is gone', async (t) => {
+    const { origin: url, port } = await gateway(t, {
+      default: schema({ every: { ...everything, prefix: false } }),
+    })
+    const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`))
+    const client = new Client({ name: 'dan', version: '1' })
+    await client.connect(transport)
+    const { sessionId = '' } = transport
+    await transport.terminateSession()
+    await client.close()
+    const answer = await send(port, { body: message('ping', 1), headers: { 'mcp-session-id': sessionId } })
+    assert.equal(answer.status, 404)
+  })
 })
 
 /** A way to a port that can be cut. */
@@ -345,6 +360,19 @@ describe('the pages of a gateway', () => {
   })
 })
 
+describe('a person with a command line', () => {
+  test('is told of wrong arguments as the revision in the header says', async (t) => {
+    const { port } = await gateway(t, { default: schema({ Time: time }) })
+    const params = { name: 'Time__get_current_time', arguments: {} }
+    const body = message('tools/call', 1, params)
+    const answer = async (headers: Record<string, string>): Promise<string> =>
+      (await send(port, { body, headers })).body
+    assert.match(await answer({ 'mcp-protocol-version': '2025-11-25' }), /"isError":true/)
+    assert.match(await answer({ 'mcp-protocol-version': '2025-06-18' }), /"error":\{"code":-32602/)
+    assert.match(await answer({}), /"error":\{"code":-32602/)
+  })
+})
+
 test('a web page of this machine that is named speaks a whole session, another one is told what to do', async (t) => {
   const origin = 'http://localhost:5173'
   const { port } = await gateway(t, { default: schema({ Time: time }) }, { cors: { origins: [origin] } })
@@ -485,4 +513,50 @@ test('a session that says exit is over, and nothing else is', async (t) => {
   assert.equal((await send(port, { body: message('notifications/exit'), headers })).status, 202)
   assert.equal((await send(port, { body: message('ping', 2), headers })).status, 404)
   assert.equal((await send(port, { body: message('ping', 2) })).status, 200)
+})
+
+test('every session has an id of its own', async (t) => {
+  const { port } = await gateway(t, { default: schema({ Time: time }) })
+  const ids = new Set<string>()
+  for (let n = 0; n < 200; n++) ids.add(String((await handshake(port))['mcp-session-id']))
+  assert.equal(ids.size, 200)
+  for (const id of ids) assert.match(id, /^[0-9a-f]{6}\.[\w-]{80,200}$/)
+})
+
+test('a library user serves a proxy on HTTP', async (t) => {
+  const proxy = await createProxy({ mcpServers: { Time: time } })
+  t.after(() => proxy.close())
+  const { origin, url, port, host } = await proxy.serve(httpServer({ port: 0 }))
+  assert.deepEqual(
+    [origin, url, host],
+    [`http://127.0.0.1:${port}`, `http://127.0.0.1:${port}/mcp`, '127.0.0.1'],
+  )
+  const client = new Client({ name: 'eve', version: '1' })
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+  assert.equal((await client.listTools()).tools.length, 2)
+  await client.close()
+  assert.match((await send(port, { body: message('tools/list', 1) })).body, /Time__convert_time/)
+  await proxy.close(0)
+  await assert.rejects(send(port, { body: message('ping', 1) }))
+})
+
+test('a gateway that cannot open a schema after it has begun to listen leaves nothing listening', async (t) => {
+  const value = { mcpServers: {} }
+  const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
+  const first = await openGateway(config)
+  const { port } = first
+  await first.close(0)
+  const real = realRuntime()
+  t.after(() => real.close())
+  // The environment is read when a schema is opened.
+  const runtime = Object.create(real, {
+    env: {
+      get: () => {
+        throw new Error('no schema')
+      },
+    },
+  })
+  await assert.rejects(openGateway(config, { port, runtime }), /no schema/)
+  const next = await openGateway(config, { port })
+  t.after(() => next.close(0))
 })

@@ -69,7 +69,18 @@ const errorOf = ({ value }: Heard): [code: number, message: string] => [
 
 const notFound = (id: string): [number, string] => [-32602, `Task '${id}' not found`]
 
+const extensionsOf = async (c: RawClient): Promise<unknown> =>
+  at((await ask(c, 'server/discover')).value, 'result', 'capabilities', 'extensions')
+
 describe('a task', () => {
+  test('outlasts what is known of its client by what that can be asked', async (t) => {
+    const [c] = await clients(t, { s: server() }, 1, { statelessMax: 1 })
+    assert(c !== undefined)
+    const id = await begun(c, 's__work')
+    await call(c, 's__work', {}, { ...declares, elicitation: {} })
+    assert.equal(await statusOf(c, id), 'working')
+  })
+
   test('is not lost with a process: its server says what it knows of it', async (t) => {
     const c = await client(t, { s: server({}, { restartDelay: 10 }), o: server({ TASKS: 'o' }) })
     const id = await begun(c, 's__work')
@@ -86,6 +97,34 @@ describe('a task', () => {
 })
 
 describe('the extension', () => {
+  for (const [title, servers] of [
+    ['no server has it', { s: server({ WITHOUT: 'tasks' }) }],
+    ['a server has tasks of its session', { s: nodeProgram('task-server.mjs', {}, {}) }],
+  ] as const)
+    test(`is not declared where ${title}`, async (t) => {
+      const c = await client(t, servers)
+      await ask(c, 'tools/list')
+      assert.equal(await extensionsOf(c), undefined)
+      assert.deepEqual(errorOf(await about(c, 'get', 'x')), notFound('x'))
+    })
+
+  test('reaches a server that has it, and no other', async (t) => {
+    const c = await client(t, { s: server(), o: server({ WITHOUT: 'tasks' }) })
+    assert.equal(textAt((await call(c, 's__work')).value, 'result', 'resultType'), 'task')
+    const { value } = await call(c, 'o__work')
+    assert.equal(textAt(value, 'result', 'content', 0, 'text'), 'at once')
+  })
+
+  for (const [title, servers, name] of [
+    ['of a server that has not declared it', { s: server({ WITHOUT: 'tasks' }) }, 's__forged'],
+    ['without an id', { s: server() }, 's__odd'],
+  ] as const)
+    test(`a task ${title} is an invalid answer`, async (t) => {
+      const [code, message] = errorOf(await call(await client(t, servers), name))
+      assert.equal(code, -32603)
+      assert.match(message, /^'s' has given a result of a type/)
+    })
+
   test('a client of a session has nothing of it', async (t) => {
     const c = await client(t, { s: server() })
     const opened = await c.open(declares, '2025-11-25')
@@ -170,5 +209,18 @@ describe('who listens for tasks', () => {
     }
     await other.notification('notifications/tasks', (params) => at(params, 'taskId') === theirs)
     assert.deepEqual([told(c).length, told(other).length], [2, 1])
+  })
+
+  test('hears of them again when the server was started anew, as far as it still has them', async (t) => {
+    const c = await client(t, { s: server({}, { restartDelay: 10 }) })
+    // What a server that is still starting has is not waited for as long as that may take.
+    await begun(c, 's__work', { id: 'before' })
+    listen(c, 'old', ['before'])
+    await acknowledged(c, 'old')
+    await call(c, 's__die')
+    for (let heard = 0; heard === 0;) {
+      await call(c, 's__finish', { id: 'before' })
+      heard = c.count((value) => at(value, 'method') === 'notifications/tasks')
+    }
   })
 })

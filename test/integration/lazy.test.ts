@@ -7,8 +7,18 @@ import { describe, test } from 'node:test'
 import { toolNames } from './support/client.js'
 import { gatewayOf } from './support/gateway.js'
 import { at } from './support/json.js'
-import { type ServerEntry, program } from './support/programs.js'
-import { type Scripted, opening, scripted, simple, timed } from './support/scripted.js'
+import { libraryProxy } from './support/library.js'
+import { type ServerEntry, itServer, program } from './support/programs.js'
+import {
+  type Act,
+  type Scripted,
+  handshake,
+  opening,
+  scripted,
+  simple,
+  timed,
+  toolChanges,
+} from './support/scripted.js'
 import { type Scope, scratch, spawnProxy } from './support/spawned.js'
 import { until } from './support/waiting.js'
 
@@ -57,4 +67,54 @@ describe('a lazy server', () => {
     await until(() => o.starts() === 2)
     assert.equal(g.starts(), 0)
   })
+})
+
+/** Asks for roots in each call, and says what it is answered. */
+const asking: Act = (method, child) => {
+  if (method === 'initialize') return handshake('s', '{"tools":{"listChanged":true},"logging":{}}')
+  if (method !== 'tools/call') return simple(method, child)
+  const { lastId } = child
+  child.answered = (message) => {
+    const text = JSON.stringify(JSON.stringify(message))
+    child.say(`{"jsonrpc":"2.0","id":${lastId},"result":{"content":[{"type":"text","text":${text}}]}}`)
+  }
+  child.say('{"jsonrpc":"2.0","id":"q","method":"roots/list"}')
+  return undefined
+}
+
+describe('a server that is stopped while nobody needs it', () => {
+  test('is back for the next call, with the level, and can ask for roots', async (t) => {
+    const it = await scripted(t, { s: { idleTimeout: 100, lazy: true } }, asking)
+    const party = await it.attach()
+    const { client } = party
+    client.onRequest = () => '{"roots":[{"uri":"file:///r"}]}'
+    await timed(it, opening(party, { roots: {} }))
+    client.notify('notifications/initialized')
+    await timed(it, client.request('logging/setLevel', { level: 'error' }))
+    for (let round = 0; round < 3; round++) {
+      const { heard } = await timed(it, client.call('s__t'))
+      assert.match(heard.text, /file:\/\/\/r/)
+      await it.runtime.pass(10_000)
+      assert.deepEqual([it.proxy.status()[0]?.pids, it.proxy.status()[0]?.state], [[], 'connected'])
+      assert.deepEqual(toolNames((await timed(it, client.request('tools/list'))).heard), ['s__t'])
+      assert.equal(processesOf(it, 's'), round + 1, 'a list starts nothing that is known')
+    }
+    const levels = it.runtime.children
+      .flatMap(({ heard }) => heard)
+      .filter((each) => each === 'logging/setLevel')
+    assert.equal(levels.length, 3)
+    assert.equal(toolChanges(party), 0)
+  })
+})
+
+test('a server of which each client has its own process starts for nobody when nobody is there', async (t) => {
+  const servers = { s: itServer({}, { isolation: 'session' }) }
+  const { proxy, attach } = await libraryProxy(t, servers, { ownStart: 'with-client' })
+  const { client, connection } = await attach()
+  await client.open()
+  await client.call('s__nonce', { n: '1' })
+  assert.equal(proxy.status()[0]?.state, 'connected')
+  await connection.close()
+  await until(() => proxy.status()[0]?.pids.length === 0)
+  assert.equal(proxy.status()[0]?.state, 'disconnected')
 })

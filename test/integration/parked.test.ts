@@ -2,12 +2,65 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { codeOf, elicitation, question, stage, textOf } from './support/asking.js'
+import { accepted, codeOf, elicitation, question, stage, textOf } from './support/asking.js'
 import { at, numberAt } from './support/json.js'
 import { closed } from './support/scripted.js'
 import { settled } from '../upstream/support/fake-runtime.js'
 
 describe('a server that asks a client without a session', () => {
+  test('asks without what only sessions have', async (t) => {
+    const url = { mode: 'url', message: '?', url: 'https://a.example/' }
+    const { it, begin } = await stage(t, (asking) => {
+      asking.rounds = [
+        [
+          question('sampling/createMessage', {
+            messages: [],
+            maxTokens: 1,
+            task: { ttl: 1 },
+            _meta: { a: 1 },
+          }),
+          question('elicitation/create', { ...url, elicitationId: 'e' }),
+        ],
+      ]
+    })
+    const { asked } = await begin({ sampling: {}, elicitation: { url: {} } })
+    assert.deepEqual(at(asked, 'inputRequests'), {
+      q1: { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } },
+      q2: { method: 'elicitation/create', params: url },
+    })
+    await closed(it)
+  })
+
+  test('ends its process when its client is gone, or has asked nothing for long', async (t) => {
+    for (const isGone of [true, false]) {
+      const { it, server, party, ask, begin } = await stage(t)
+      const { state } = await begin()
+      let ended = false
+      void server.child?.exited.then(() => (ended = true))
+      if (isGone) await party.connection.close()
+      else await ask({ name: 's__t', requestState: state, inputResponses: { q1: accepted } })
+      await it.runtime.pass(isGone ? 1000 : 200_000, 100)
+      assert.equal(ended, isGone)
+      await it.runtime.pass(500_000, 1000)
+      assert(ended)
+      await closed(it)
+    }
+  })
+
+  test('may finish, or take its question back, before the answer comes', async (t) => {
+    for (const isWithdrawn of [false, true]) {
+      const { it, server, ask, begin } = await stage(t)
+      const { state } = await begin()
+      if (isWithdrawn) server.say('{"method":"notifications/cancelled","params":{"requestId":"q0.0"}}')
+      server.finish()
+      await settled()
+      const value = await ask({ name: 's__t', requestState: state, inputResponses: { q1: accepted } })
+      assert.equal(textOf(value), 'done')
+      assert.deepEqual(server.answers, [])
+      await closed(it)
+    }
+  })
+
   test('is refused what its client has not declared, and what is about no call', async (t) => {
     const { it, server, ask } = await stage(t)
     const value = await ask({ name: 's__t' }, { capabilities: { roots: {} } })

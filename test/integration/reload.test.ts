@@ -2,11 +2,11 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { limits } from '../../src/index.js'
+import { ConfigError, limits } from '../../src/index.js'
 import { failure, said } from './support/client.js'
-import { at, textAt } from './support/json.js'
+import { at, numberAt, textAt } from './support/json.js'
 import { type Attached, libraryProxy } from './support/library.js'
-import { itServer } from './support/programs.js'
+import { asRead, itServer } from './support/programs.js'
 import { gone, until } from './support/waiting.js'
 
 const changed = {
@@ -77,6 +77,15 @@ describe('reload', () => {
     for (const pid of replaced) await until(() => gone(pid))
   })
 
+  test('a new server that hangs at its start does not keep the rest from anybody', async (t) => {
+    const { proxy, attach } = await libraryProxy(t, { a, b })
+    const [party = assert.fail()] = await parties(attach)
+    const hanging = itServer({ IT_NAME: 'h', IT_START: 'hang' })
+    await proxy.reload({ startupGraceMs: 100, mcpServers: { a, hanging } })
+    await party.client.notification(changed.tools)
+    assert(!(await party.client.toolNames()).some((name) => name.startsWith('b__')))
+  })
+
   test('changes what is shown and checked of a server without starting it anew', async (t) => {
     const { proxy, attach } = await libraryProxy(t, { a })
     const all = await parties(attach)
@@ -95,5 +104,40 @@ describe('reload', () => {
       await quiet(party)
       assert.equal(told(party, changed.tools), 1)
     }
+  })
+
+  test('an invalid configuration changes nothing and names every problem', async (t) => {
+    const { proxy, attach } = await libraryProxy(t, { a })
+    const party = await attach()
+    await party.client.open()
+    const before = await party.client.pidOf('a__nonce')
+    await assert.rejects(
+      proxy.reload(asRead({ mcpServers: { a: { command: 1 }, b: { url: 'no address' }, c } })),
+      (error) => {
+        assert(error instanceof ConfigError)
+        assert.deepEqual(
+          error.problems.map(({ path }) => path),
+          ['mcpServers.a.command', 'mcpServers.b.url'],
+        )
+        return true
+      },
+    )
+    await assert.rejects(proxy.reload({ schemas: { other: { mcpServers: { a } } } }), /does not exist/)
+    assert.equal(await party.client.pidOf('a__nonce'), before)
+    await quiet(party)
+    assert.equal(told(party, changed.tools), 0)
+  })
+
+  test('is ignored while the proxy closes, with a line in the log', async (t) => {
+    const { proxy, attach, log } = await libraryProxy(t, { a })
+    const party = await attach()
+    await party.client.open()
+    const stuck = party.client.call('a__slow', { steps: 3, everyMs: 100 }, { progressToken: 1 })
+    await party.client.request('ping')
+    const closing = proxy.close()
+    assert.equal(await proxy.reload({ mcpServers: { b } }), undefined)
+    assert(log.some(({ level, message }) => level === 'warn' && message.includes('is closing')))
+    assert.equal(numberAt(said(await stuck), 'at'), 4)
+    await closing
   })
 })

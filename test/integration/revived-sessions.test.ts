@@ -93,6 +93,22 @@ describe('a session of a gateway that is gone', () => {
     assert.deepEqual(await said(three, headers, 'logging/setLevel'), [{ level: 'info' }])
   })
 
+  test('hears on its stream what the servers say, and that lists may have changed', async (t) => {
+    const { next } = runs(t, { s: itServer() })
+    const headers = await opened(await next(), { capabilities: askable })
+    const two = await next()
+    const stream = await listening(two, headers)
+    assert.equal(stream.status, 200)
+    const updated = { method: 'notifications/resources/updated', params: { uri: 'it://server/a' } }
+    await ask(two, headers, 'resources/subscribe', updated.params)
+    await call(two, headers, 'tell', updated)
+    await until(() => stream.events.some((event) => methodOf(event) === updated.method))
+    const changes = stream.events.map(methodOf).filter((method) => String(method).endsWith('list_changed'))
+    assert(changes.includes('notifications/tools/list_changed'))
+    assert(changes.includes('notifications/resources/list_changed'))
+    assert.equal(new Set(changes).size, changes.length)
+  })
+
   test('is asked under an id that no question of the other gateway had', async (t) => {
     const { next } = runs(t, { s: itServer() })
     const one = await next()
@@ -161,6 +177,15 @@ describe('a session of a gateway that is gone', () => {
     // Its ids are those of the new process.
     const again = await listening(two, { ...headers, 'last-event-id': goesOn.events.at(-1)?.id ?? '' })
     assert.equal(again.status, 200)
+  })
+
+  test('goes on once for requests that come together', async (t) => {
+    const { next } = runs(t, { s: itServer() })
+    const headers = await opened(await next(), { capabilities: askable })
+    const two = await next()
+    const pids = await Promise.all([1, 2, 3].map(() => call(two, headers, 'pids')))
+    assert.deepEqual(new Set(pids.map((each) => at(each, 'pid'))).size, 1)
+    assert.equal(two.proxies.get('default')?.sessions().length, 1)
   })
 
   test('is ended by its client for all gateways', async (t) => {

@@ -2,16 +2,19 @@
 
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Gateway } from '../../src/gateway/gateway.js'
 import { openGateway } from '../../src/gateway/gateway.js'
 import { realClock } from '../../src/runtime/deadline.js'
 import { MemoryStore, SharedMemory } from '../support/memory-store.js'
 import { suiteScope } from '../support/scope.js'
+import { StoreAway } from '../../src/store/store.js'
+import { defaultHttpServerLimits } from '../../src/transports/http-server/front-limits.js'
 import { EventReader, events, listen, message, messageIn, open, send } from '../transports/support/http.js'
 import { bearer, gatewayConfig, sendStateless, tokenOf } from './support/gateway.js'
 import { claim } from './support/claim.js'
 import { at, textAt } from './support/json.js'
-import { itServer, type ServerEntry } from './support/programs.js'
+import { itServer, nodeProgram, type ServerEntry } from './support/programs.js'
 import { ask, call, newId, opened, said } from './support/raw-sessions.js'
 import type { Scope } from './support/spawned.js'
 import { until, untilAnswered } from './support/waiting.js'
@@ -81,6 +84,19 @@ describe('a session that a server keeps in the memory of a process', () => {
     assert.equal((await ask(two, headers, 'ping')).status, 404)
   })
 
+  test('gets the answer to a call that an instance has handed over, although that one ends', async (t) => {
+    const [one, two] = await instances(t, { servers: isolated })
+    const headers = await opened(one)
+    const held = ask(two, headers, 'tools/call', { name: 's__never', arguments: {} })
+    await untilAnswered(async () => (await said(one, headers, 'tools/call')).length > 1)
+    const closed = two.gateway.close(60_000)
+    // Longer than clients have to read their last answers.
+    await delay(defaultHttpServerLimits.closeWaitMs + 1000)
+    await one.gateway.proxies.get('default')?.stop('s')
+    assert.match((await held).body, /"error"/)
+    await closed
+  })
+
   test('is refused to every other principal', async (t) => {
     const tokens = [tokenOf('a', 'mcps_a'), tokenOf('b', 'mcps_b')]
     const [one, two] = await instances(t, { servers: isolated, server: { tokens } })
@@ -136,6 +152,18 @@ describe('a client whose requests go to two instances', () => {
     await until(() => text.includes('"yes\\"') || text.includes('\\"yes'))
   })
 
+  test('is asked by the one although it told the other that it is ready', async () => {
+    const [one, two] = pair
+    const headers = await opened(one, { capabilities: { roots: {} }, initialized: two })
+    const response = await open(one.port, {
+      headers,
+      body: message('tools/call', newId(), { name: 's__ask', arguments: { method: 'roots/list' } }),
+    })
+    let text = ''
+    response.on('data', (chunk: Buffer) => (text += chunk.toString()))
+    await until(() => text.includes('"roots/list"'))
+  })
+
   test('cancels a call of the one by a request to the other', async () => {
     const [one, two] = pair
     const headers = await opened(one, { capabilities: { sampling: {} } })
@@ -149,6 +177,29 @@ describe('a client whose requests go to two instances', () => {
     assert.equal((await send(two.port, { headers, body: cancelled })).status, 202)
     assert.ok([200, 202].includes((await held).status))
     assert.equal((await said(one, headers, 'notifications/cancelled')).length, 1)
+  })
+
+  test('has its log level and its subscriptions on both', async () => {
+    const [one, two] = pair
+    const headers = await opened(one, { capabilities: { sampling: {} } })
+    await call(one, headers, 'nonce')
+    await call(two, headers, 'nonce')
+    await ask(two, headers, 'logging/setLevel', { level: 'error' })
+    await ask(one, headers, 'resources/subscribe', { uri: 'it://server/a' })
+    for (const each of [one, two]) {
+      await untilAnswered(async () => (await said(each, headers, 'resources/subscribe')).length > 0)
+      await untilAnswered(async () => (await said(each, headers, 'logging/setLevel')).length > 0)
+    }
+  })
+
+  test('resumes a stream of one that has not the session open, by a request to the other', async (t) => {
+    const [one, two] = await instances(t, { server: { tokens: [tokenOf('a', 'mcps_a')] } })
+    const headers = await opened(two, { headers: bearer('mcps_a') })
+    const more = { accept: 'text/event-stream', 'last-event-id': 'one.000000.0-1' }
+    const stream = await open(two.port, { method: 'GET', headers: { ...headers, ...more } })
+    stream.on('error', () => undefined)
+    assert.equal(stream.statusCode, 200)
+    assert.equal((await ask(one, headers, 'ping')).status, 200)
   })
 
   test('gets what was said on a stream that was cut by a request to the other', async () => {
@@ -201,6 +252,19 @@ describe('a client whose requests go to two instances', () => {
     assert.match(textAt(messageIn(done.body), 'result', 'content', 0, 'text'), /yes/)
   })
 
+  test('asks the other one about a task, and gets its result', async (t) => {
+    const [one, two] = await instances(t, { servers: { s: nodeProgram('task-server.mjs', {}, {}) } })
+    const headers = await opened(one, { capabilities: { sampling: {} } })
+    const params = { name: 's__work', arguments: { id: 'a' }, task: {} }
+    const begun = messageIn((await ask(one, headers, 'tools/call', params)).body)
+    const taskId = textAt(begun, 'result', 'task', 'taskId')
+    const got = async (to: Instance): Promise<unknown> =>
+      at(messageIn((await ask(to, headers, 'tasks/get', { taskId })).body), 'result', 'taskId')
+    assert.deepEqual([await got(one), await got(two)], [taskId, taskId])
+    const unknown = await ask(two, headers, 'tasks/get', { taskId: 'none' })
+    assert.equal(at(messageIn(unknown.body), 'error', 'code'), -32602)
+  })
+
   test('costs the store nothing for its calls', async (t) => {
     const [one, two] = await instances(t)
     const headers = await opened(one)
@@ -244,6 +308,17 @@ describe('while the store is away', () => {
         'the store can be reached again',
       ],
     )
+  })
+
+  test('requests for which it goes away in the middle are told so, and not logged one by one', async (t) => {
+    const [one, two] = await instances(t)
+    const headers = await opened(one)
+    two.store.get = () => {
+      two.store.isAway = true
+      return Promise.reject(new StoreAway())
+    }
+    assert.equal((await ask(two, headers, 'ping')).status, 503)
+    assert.equal(two.log.filter((text) => text.includes('failed')).length, 0)
   })
 
   test('the end of a session cannot be promised, and it stays ended once the store is back', async (t) => {

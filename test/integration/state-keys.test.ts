@@ -6,6 +6,7 @@ import { at, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import type { Heard } from './support/client.js'
 import { asRead, itServer, nodeProgram } from './support/programs.js'
+import { spawnProxy } from './support/spawned.js'
 import { claim } from './support/claim.js'
 
 const own = claim({ elicitation: { form: {} } })
@@ -28,6 +29,20 @@ describe('a state of another instance with the same key', () => {
       const heard = await again.request('tools/call', { ...call, requestState })
       assert.equal(textAt(heard.value, 'result', 'content', 0, 'text'), 'again with later "é"', heard.text)
     })
+
+  test('is refused where its server has sessions by now', async (t) => {
+    const servers = { s: nodeProgram('rounds.mjs', {}, {}) }
+    const one = await libraryProxy(t, servers, {}, { server })
+    const { client } = await one.attach(origin)
+    const asked = await client.request('tools/call', call)
+    const requestState = textAt(asked.value, 'result', 'requestState')
+    await one.proxy.close(0)
+    const old = itServer({ IT_TOOLS: 'stateOnly' })
+    const two = await libraryProxy(t, { s: old }, {}, { server })
+    const { client: again } = await two.attach(origin)
+    const heard = await again.request('tools/call', { ...call, requestState })
+    assert.equal(at(heard.value, 'error', 'data', 'reason'), 'state-other-server', heard.text)
+  })
 })
 
 test('a state is signed with the key that the configuration has now, and opens with that alone', async (t) => {
@@ -60,5 +75,15 @@ test('a state of a client that nobody has let in opens on its own connection alo
   const stolen = await other.request('tools/call', { ...call, requestState })
   assert.equal(at(stolen.value, 'error', 'data', 'reason'), 'state-unknown', stolen.text)
   const heard = await client.request('tools/call', { ...call, requestState })
+  assert.equal(textAt(heard.value, 'result', 'content', 0, 'text'), 'again with later "é"', heard.text)
+})
+
+test('a state of a client on stdio opens in its next program', async (t) => {
+  const servers = { s: nodeProgram('rounds.mjs', {}, {}) }
+  const one = spawnProxy(t, servers, { more: { server } })
+  const asked = await one.client.request('tools/call', call)
+  const requestState = textAt(asked.value, 'result', 'requestState')
+  const two = spawnProxy(t, servers, { more: { server } })
+  const heard = await two.client.request('tools/call', { ...call, requestState })
   assert.equal(textAt(heard.value, 'result', 'content', 0, 'text'), 'again with later "é"', heard.text)
 })

@@ -97,6 +97,54 @@ describe('a task', () => {
       assert.equal(textAt((await about(client, 'get', 'task-1')).value, 'result', 'status'), 'completed')
     })
 
+  test('is cancelled, which a cancelled tasks/result is not', async (t) => {
+    const { open } = await proxied(t, { s: server() })
+    const client = await open(ASKABLE)
+    const id = await begun(client, 's__must')
+    const asked = client.nextId()
+    client.send(JSON.stringify({ jsonrpc: '2.0', id: asked, method: 'tasks/result', params: { taskId: id } }))
+    client.notify('notifications/cancelled', { requestId: asked })
+    assert.equal(textAt((await about(client, 'get', id)).value, 'result', 'status'), 'working')
+    assert.equal(textAt((await about(client, 'cancel', id)).value, 'result', 'status'), 'cancelled')
+    assert.equal(client.answersTo(asked), 0)
+  })
+
+  test('asks its client while the result is waited for', async (t) => {
+    const { open } = await proxied(t, { s: server(), other: server({ TASKS: 'o' }) })
+    const client = await open(ASKABLE)
+    const asked: unknown[] = []
+    client.onRequest = (_method, params) => {
+      asked.push(params)
+      return '{"action":"decline"}'
+    }
+    const id = await begun(client, 's__curious')
+    await begun(client, 'other__work')
+    assert.equal(textOf(await about(client, 'result', id)), 'decline')
+    assert.equal(textAt(asked[0], '_meta', 'io.modelcontextprotocol/related-task', 'taskId'), id)
+  })
+
+  test('tells of its progress behind the answer to its call, under the token of its client', async (t) => {
+    const { open } = await proxied(t, { s: server() })
+    const both = [await open(), await open()] as const
+    const ids = await Promise.all(
+      both.map((client) => begun(client, 's__work', {}, { progressToken: 'mine' })),
+    )
+    for (const [nth, client] of both.entries()) {
+      const id = ids[nth] ?? ''
+      await client.call('s__report', { id, progress: nth + 1 })
+      const { value } = await client.notification('notifications/progress')
+      assert.equal(textAt(value, 'params', 'progressToken'), 'mine')
+      assert.equal(numberAt(value, 'params', 'progress'), nth + 1)
+      await client.call('s__finish', { id })
+      await client.call('s__report', { id, progress: 9 })
+      await client.request('ping')
+      assert.equal(
+        client.count((heard) => at(heard, 'method') === 'notifications/progress'),
+        1,
+      )
+    }
+  })
+
   test('takes no slot of its server while its result is waited for', async (t) => {
     const { open } = await proxied(t, { s: server({}, { concurrency: 1 }) })
     const client = await open(ASKABLE)
@@ -215,6 +263,18 @@ describe('the tasks of one client', () => {
     assert.deepEqual(errorOf(await about(client, 'get', first)), notFound(first))
     assert.deepEqual(idsOf(await client.request('tasks/list')), [second, 'task-3'])
   })
+
+  test('have ids of a limited length', async (t) => {
+    const { open } = await proxied(t, { s: server() })
+    const client = await open()
+    const { taskIdLengthMax } = limits.session
+    assert.equal(
+      (await begun(client, 's__work', { id: 'x'.repeat(taskIdLengthMax) })).length,
+      taskIdLengthMax,
+    )
+    const refused = await begin(client, 's__work', { id: 'x'.repeat(taskIdLengthMax + 1) })
+    assert.match(errorOf(refused)[1], /by an id of 1025 characters; the limit is 1024/)
+  })
 })
 
 describe('tasks are offered', () => {
@@ -248,5 +308,18 @@ describe('tasks are offered', () => {
       assert.deepEqual(errorOf(await client.request('tasks/list')), [-32601, "Method 'tasks/list' not found"])
     }
     await cut(await open(), 'shared__echo')
+  })
+
+  test('and a call with one reaches the server in the bytes of the client, but for its id', async (t) => {
+    const { open } = await proxied(t, { s: server() })
+    const client = await open(ASKABLE)
+    client.send(
+      '{"jsonrpc":"2.0","id":"echo","method":"tools/call","params":{"name":"s__echo", "task":{"ttl":1.0}}}',
+    )
+    const sent = textOf(await client.answer('echo'))
+    assert.equal(
+      sent,
+      '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo", "task":{"ttl":1.0}}}',
+    )
   })
 })

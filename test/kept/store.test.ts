@@ -83,6 +83,13 @@ describe('what servers said', () => {
     assert.deepEqual(toolsIn(machine.start(), a), ['mine'])
   })
 
+  test('is shared by all schemas that have the same server', () => {
+    const store = new Machine().start()
+    store.of(a).keep(factsOf('mine'))
+    assert.deepEqual(toolsIn(store, serverOf({ command: 'a', prefix: false })), ['mine'])
+    assert.equal(toolsIn(store, serverOf({ command: 'b' })), undefined)
+  })
+
   test('of a server that is not to be kept is in memory alone', async () => {
     const machine = new Machine()
     const config = serverOf({ command: 'a', keep: false })
@@ -91,6 +98,13 @@ describe('what servers said', () => {
     assert.deepEqual(toolsIn(store, config), ['mine'])
     store.close()
     assert.equal(machine.files.stored.size, 0)
+  })
+
+  test('is in memory where there is no disk', async () => {
+    const store = new KeptStore(limits.kept)
+    store.of(a).keep(factsOf('mine'))
+    assert.deepEqual(toolsIn(store, a), ['mine'])
+    store.close()
   })
 
   test('is written a moment after the change, and rarely where it changes all the time', async () => {
@@ -134,6 +148,14 @@ describe('what servers said', () => {
       [a, b].map((server) => toolsIn(next, server)),
       [['of a'], ['of b']],
     )
+  })
+
+  test('is written before the end where it is flushed', async () => {
+    const machine = new Machine()
+    const store = machine.start()
+    store.of(a).keep(factsOf('mine'))
+    store.flush()
+    assert.equal(machine.files.writes.length, 1)
   })
 
   test('has a limit of servers, in memory and on disk, of which the oldest goes', async () => {
@@ -187,6 +209,55 @@ describe('a disk that fails', () => {
     store.close()
     assert.deepEqual(toolsIn(machine.start(), a), ['newest'])
   })
+
+  test('costs a line of debug where there is no home', async () => {
+    const machine = new Machine()
+    machine.files.troubles.folder = 'EROFS: read-only file system'
+    const store = machine.start()
+    store.of(a).keep(factsOf('mine'))
+    store.close()
+    assert.deepEqual(machine.said('warn'), [])
+    assert.match(machine.said('debug').join(), /no folder for them: EROFS/)
+    assert.equal(machine.files.stored.size, 0)
+  })
+
+  test('keeps nothing where it cannot be read', async () => {
+    const machine = new Machine()
+    const first = machine.start()
+    first.of(a).keep(factsOf('mine'))
+    first.close()
+    machine.files.troubles.readsFail = true
+    assert.equal(toolsIn(machine.start(), a), undefined)
+  })
+
+  for (const [what, damage] of [
+    ['damaged', (bytes: Buffer): Buffer => bytes.subarray(0, -10)],
+    ['emptied', (): Buffer => Buffer.alloc(0)],
+  ] as const) {
+    test(`whose files are ${what} has kept nothing, and keeps again`, async () => {
+      const machine = new Machine()
+      const first = machine.start()
+      first.of(a).keep(factsOf('mine'))
+      first.close()
+      for (const file of machine.files.stored.values()) file.bytes = damage(file.bytes)
+      const second = machine.start()
+      assert.equal(toolsIn(second, a), undefined)
+      second.of(a).keep(factsOf('new'))
+      second.close()
+      assert.deepEqual(toolsIn(machine.start(), a), ['new'])
+    })
+  }
+
+  test('that has lost its folder while the proxy ran keeps again', async () => {
+    const machine = new Machine()
+    const first = machine.start()
+    first.of(a).keep(factsOf('mine'))
+    await machine.clock.pass(1000)
+    machine.files.stored.clear()
+    first.of(a).keep(factsOf('new'))
+    first.close()
+    assert.deepEqual(toolsIn(machine.start(), a), ['new'])
+  })
 })
 
 describe('kept facts', () => {
@@ -224,5 +295,16 @@ describe('kept facts', () => {
     store.of(a).keep(factsOf('mine'))
     store.close()
     assert.deepEqual([...machine.files.stored.keys()], [keptFileName(SOURCE)])
+  })
+
+  test('nothing is begun any more once the store is closed', async () => {
+    const machine = new Machine()
+    const store = machine.start()
+    const server = store.of(a)
+    server.keep(factsOf('mine'))
+    store.close()
+    server.keep(factsOf('late'))
+    assert.equal(machine.clock.timers, 0)
+    assert.deepEqual(toolsIn(store, a), ['late'])
   })
 })

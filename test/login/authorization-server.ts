@@ -35,6 +35,9 @@ export interface AuthorizationOptions {
   readonly onGrant?: (asked: URLSearchParams, proof: string | undefined) => object | undefined
   /** Members that replace those of an answer to a request for a device code. */
   readonly deviceAnswer?: Readonly<Record<string, unknown>>
+  /** The resource of its tokens where that is another server, and how they are made. */
+  readonly resource?: string
+  readonly newAccessToken?: () => string
   /** A refusal repeats the token that it refuses. */
   readonly echoes?: boolean
   /** Whether a refresh may have had no reader; it was not, where the tokens of its answer were used. */
@@ -290,7 +293,8 @@ export class AuthorizationServer {
       return json(response, 'error' in answer ? 400 : 200, answer)
     }
     assertOnce(asked)
-    if (asked.get('resource') !== this.url) return json(response, 400, { error: 'invalid_target' })
+    const { resource = this.url } = this.options
+    if (asked.get('resource') !== resource) return json(response, 400, { error: 'invalid_target' })
     if (asked.get('grant_type') === 'refresh_token') {
       const token = asked.get('refresh_token') ?? ''
       this.refreshes++
@@ -336,7 +340,8 @@ export class AuthorizationServer {
     { scope, clientId }: Pick<Code, 'scope' | 'clientId'>,
     more: object,
   ): void {
-    const [access, refresh] = [`access-${randomUUID()}`, `refresh-${randomUUID()}`]
+    const { newAccessToken = () => `access-${randomUUID()}` } = this.options
+    const [access, refresh] = [newAccessToken(), `refresh-${randomUUID()}`]
     this.#access.set(access, scope)
     this.#refresh.set(refresh, { isFresh: true, clientId, scope })
     this.secrets.add(access).add(refresh)

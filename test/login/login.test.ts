@@ -245,6 +245,50 @@ describe('the credentials of a server with a login', () => {
     assert.deepEqual(versions, ['', '', ''])
   })
 
+  test('tell all who wait for a login of it, also where one of them has used it before', async (t) => {
+    const at = await place(t)
+    const looks: (() => void)[] = []
+    const setTimer = (_delayMs: number, fire: () => void): { cancel(): void } => {
+      looks.push(fire)
+      return { cancel: () => undefined }
+    }
+    const own = credentials({ ...at, runtime: { ...at.runtime, setTimer } })
+    await own.refused(undefined, unauthorized)
+    let woken = 0
+    own.onChange(() => woken++)
+    looks.shift()?.()
+    assert.equal(woken, 0)
+    const { accessToken } = await login(at)
+    assert.equal(await secretOf(own), accessToken)
+    looks.shift()?.()
+    assert.equal(woken, 1)
+  })
+
+  test('look at nothing while the server wants no login, and leave one that has ended elsewhere', async (t) => {
+    const at = await place(t)
+    let looks = 0
+    const counting = new (class extends LoginStore {
+      override versionOf(url: string): string {
+        looks++
+        return super.versionOf(url)
+      }
+    })(at.settings.folder, at.runtime)
+    let now = 0
+    const runtime = { ...at.runtime, now: () => now }
+    const own = credentials({ ...at, store: counting, runtime })
+    for (let time = 0; time < 5; time++) assert.equal(await secretOf(own), undefined)
+    assert.equal(looks, 1)
+    await own.refused(undefined, unauthorized)
+    const { accessToken } = await login(at)
+    assert.equal(await secretOf(own), accessToken)
+    looks = 0
+    for (let time = 0; time < 5; time++) assert.equal(await secretOf(own), accessToken)
+    assert.equal(looks, 0)
+    at.store.remove(at.server.url)
+    now = 1000
+    assert.equal(await secretOf(own), undefined)
+  })
+
   test('are renewed before they end', async (t) => {
     const at = await place(t, { expiresIn: 1 })
     const { accessToken } = await login(at)
@@ -274,6 +318,17 @@ describe('the credentials of a server with a login', () => {
     assert.match(over.message, /needs a login; run: mcps-proxy login guarded/)
     assert.equal(at.store.read(at.server.url), undefined)
     assert.doesNotMatch(log.join(), /access-|refresh-/)
+  })
+
+  test('name the scopes that are missing', async (t) => {
+    const at = await place(t)
+    const { accessToken } = await login(at)
+    const own = credentials(at)
+    await secretOf(own)
+    const challenges = ['Bearer error="insufficient_scope", scope="write"']
+    const verdict = await own.refused({ fields: [], secret: accessToken }, { status: 403, challenges })
+    assert(verdict instanceof TransportError)
+    assert.match(verdict.message, /wants more rights; run: mcps-proxy login guarded --scope 'read write'$/)
   })
 
   test('ask a person for the scopes that are missing, once, and the request goes again', async (t) => {
