@@ -626,30 +626,6 @@ test('a forward tap that throws closes the connection, and the message does not 
   assert.equal(script.closeCalls, 1)
 })
 
-test('a wire tap that throws closes its connection and passes nothing', async () => {
-  const [left, right] = memoryPair()
-  const diary = new Diary()
-  const other = new Diary()
-  const peer = new Peer(left, diary, {
-    inflightMax: 3,
-    watch: {
-      wire: (direction) => {
-        if (direction === 'in') throw new Error('disk full')
-      },
-    },
-  })
-  const far = new Peer(right, other, { inflightMax: 3 })
-  peer.start()
-  far.start()
-  const closed = new Promise<void>((resolve) => {
-    other.on = () => resolve()
-  })
-  far.notify('secret')
-  await closed
-  assert.deepEqual(diary.events, ['closed TRANSPORT_TAP'])
-  assert.deepEqual(other.events, ['closed undefined'])
-})
-
 const callbacks: [title: string, provoke: (scene: Scene) => void][] = [
   ['request', ({ script }) => script.says('{"jsonrpc":"2.0","id":1,"method":"m"}')],
   ['notification', ({ script }) => script.says('{"jsonrpc":"2.0","method":"m"}')],
@@ -687,28 +663,4 @@ test('an exception while hearing of the end goes no further either, and is repor
   script.sink?.closed(undefined)
   assert.equal(diary.closes, 1)
   assert.match(String(faults), /a fault/)
-})
-
-test('two peers talk over a pair', async () => {
-  const [left, right] = memoryPair()
-  const client = new Diary()
-  const server = new Diary()
-  const near = new Peer(left, client, { inflightMax: 3 })
-  const far = new Peer(right, server, { inflightMax: 3 })
-  server.on = () => {
-    const frame = server.requests.at(-1)
-    if (frame !== undefined) far.reply(frame.id, '{"sum":1.0}')
-  }
-  near.start()
-  far.start()
-  const answer = await asked(near, 'add').answer
-  assert.ok(answer.kind === 'result')
-  assert.equal(answer.line.toString('utf8', answer.result.start, answer.result.end), '{"sum":1.0}')
-  const ended = new Promise<void>((resolve) => {
-    server.on = () => resolve()
-  })
-  await near.close()
-  await ended
-  assert.deepEqual(server.events, ['request 1 add', 'closed undefined'])
-  assert.deepEqual(client.events, ['closed undefined'])
 })

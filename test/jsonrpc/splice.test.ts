@@ -22,12 +22,6 @@ const cases: [title: string, edits: Edit[], output: string][] = [
   ['ends with a long edit', [edit(3, 6, 'x'.repeat(20_000))], `abc${'x'.repeat(20_000)}`],
 ]
 
-test('the output is the input with each edit in its place', () => {
-  for (const [title, edits, output] of cases) {
-    assert.equal(splice(toLine('abcdef'), edits).toString(), output, title)
-  }
-})
-
 test('without edits the output is the input itself; with edits the input stays as it was', () => {
   const input = toLine('abcdef')
   assert.equal(splice(input, []).joined, input)

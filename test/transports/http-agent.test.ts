@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type Socket, connect as netConnect } from 'node:net'
-import { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
 import type { Connect } from '../../src/runtime/runtime.js'
 import {
@@ -112,16 +111,6 @@ describe('a connection', () => {
 })
 
 describe('a request', () => {
-  test('is sent on a socket that needs not be connected', async (t) => {
-    const [near, far] = pipe()
-    far.once('data', () => far.write(answer('x')))
-    const url = new URL('http://somewhere.test/')
-    const agent = new HttpAgent(url, limits, () => near)
-    t.after(() => agent.destroy())
-    const asked = asking(agent, {})
-    assert.equal((await asked.done).body, 'x')
-  })
-
   test('fails where there are as many connections as there may be', async (t) => {
     const asked: Socket[] = []
     const { sockets, ask } = await agentAt(t, (socket) => void asked.push(socket), { socketsMax: 1 })
@@ -250,23 +239,6 @@ function read(from: HttpAnswer, done: (read: Read) => void): void {
     // The connection is free in the next turn.
     end: () => setImmediate(() => done({ status: from.status, body: Buffer.concat(parts).toString() })),
     cut: () => done({ status: from.status, body: '(cut)' }),
-  })
-}
-
-/** Two ends of one connection in memory. */
-function pipe(): [Duplex, Duplex] {
-  const near = endOf(() => far)
-  const far: Duplex = endOf(() => near)
-  return [near, far]
-}
-
-function endOf(other: () => Duplex): Duplex {
-  return new Duplex({
-    read: () => {},
-    write: (chunk: Buffer, _encoding, done) => {
-      other().push(chunk)
-      done()
-    },
   })
 }
 

@@ -146,22 +146,6 @@ describe('one answer', () => {
     assert.deepEqual(heard.failures, [])
   })
 
-  test('events as they arrive, in pieces', async (t) => {
-    let more: (() => void) | undefined
-    const server = await scripted(t, (seen, response) => {
-      events(response, 'id: 0\ndata:\n\n: hello\n\nevent: message\nda')
-      response.write('ta: {"jsonrpc":"2.0","method":"n/1"}\n\n')
-      more = () => response.end(`data: ${answerOf(seen.id)}\n\n`)
-    })
-    const { heard, request } = connect(t, server.url)
-    request('a', 'work')
-    await heard.until(() => heard.messages.length === 1)
-    more?.()
-    await heard.until(() => heard.messages.length === 2)
-    assert.deepEqual(heard.during, ['"a"', '"a"'])
-    assert.deepEqual(heard.failures, [])
-  })
-
   test('over the limit, said or not', async (t) => {
     const limits = {
       ...defaultHttpClientLimits,
@@ -198,17 +182,6 @@ describe('attempts', () => {
     assert.match(heard.failures[0]?.error.message ?? '', /connect ECONNREFUSED/)
     assert.equal(heard.closed?.cause?.code, 'TRANSPORT_UNREACHABLE')
   })
-
-  for (const status of [429, 503])
-    test(`HTTP ${status} with a time: sent three times`, async (t) => {
-      const server = await scripted(t, (_seen, response) => {
-        response.writeHead(status, { 'retry-after': '0' }).end()
-      })
-      const { heard, request } = connect(t, server.url)
-      request(1, 'work')
-      await heard.until(() => heard.failures.length === 1)
-      assert.equal(server.seen.length, 3)
-    })
 
   test('a redirect within the origin is followed and remembered', async (t) => {
     const server = await scripted(t, (seen, response) => {

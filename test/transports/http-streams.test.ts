@@ -6,7 +6,7 @@ import type { RequestId } from '../../src/jsonrpc/request-id.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { splice } from '../../src/jsonrpc/splice.js'
 import { quote } from '../../src/jsonrpc/text.js'
-import { EventStore, readEventId, type StoredEvents } from '../../src/transports/http-server/event-stream.js'
+import { EventStore, type StoredEvents } from '../../src/transports/http-server/event-stream.js'
 import { until } from '../integration/support/waiting.js'
 import {
   EventReader,
@@ -31,55 +31,6 @@ function idOf({ received }: ScriptedSession, method: string): RequestId {
 }
 
 describe('a stream that was cut', () => {
-  const EVENTS = 4
-  for (let cut = 0; cut <= EVENTS + 1; cut++)
-    test(`goes on after event ${cut} of ${EVENTS}, and repeats nothing`, async (t) => {
-      const { port, sessions } = await front(t, { limits: { answerWaitMs: 1 } })
-      const headers = await handshake(port)
-      const first = new EventReader(await open(port, { body: message('work', 9), headers }))
-      const [session] = sessions
-      assert.ok(session)
-      const id = idOf(session, 'work')
-      const told: (string | undefined)[] = []
-      let lastId = '1-0'
-      await until(() => first.all.length > 0)
-      assert.equal(first.all[0]?.id, lastId)
-      const say = (at: number): void => {
-        if (at <= EVENTS) session.notify(`notifications/${at}`, id)
-        else session.answer(id, '"done"')
-      }
-      for (let at = 1; at <= cut; at++) {
-        say(at)
-        const event = await first.next()
-        told.push(event?.data)
-        lastId = event?.id ?? ''
-      }
-      first.cut()
-      // Some of it is said while nobody listens, the rest later.
-      for (let at = cut + 1; at <= EVENTS; at++) say(at)
-      session.notify('notifications/elsewhere')
-      await new Promise((resolve) => setTimeout(resolve, 10))
-      const second = await listen(port, headers, lastId)
-      if (cut <= EVENTS) {
-        while (told.length < EVENTS) told.push((await second.next())?.data)
-        say(EVENTS + 1)
-        told.push((await second.next())?.data)
-      }
-      assert.equal(await second.next(), undefined)
-      assert.deepEqual(
-        told.map((data) =>
-          /notifications\/(\d)|"result":"(done)"/
-            .exec(data ?? '')
-            ?.slice(1)
-            .find(Boolean),
-        ),
-        ['1', '2', '3', '4', 'done'],
-      )
-      const standalone = await listen(port, headers)
-      assert.match((await standalone.next())?.data ?? '', /elsewhere/)
-      standalone.cut()
-    })
-
   test('is found only in its own session, and while it is kept', async (t) => {
     const { port, sessions } = await front(t, {
       limits: {
@@ -143,23 +94,6 @@ describe('a stream that was cut', () => {
     assert.deepEqual([status, body], [204, ''])
     const before = { ...get, headers: { ...get.headers, 'last-event-id': '1-0' } }
     assert.match((await send(port, before)).body, /notifications\/1/)
-  })
-
-  test('of the standalone kind goes on as well', async (t) => {
-    const { port, sessions } = await front(t)
-    const headers = await handshake(port)
-    const first = await listen(port, headers)
-    const [session] = sessions
-    session?.notify('notifications/1')
-    const event = await first.next()
-    first.cut()
-    session?.notify('notifications/2')
-    await new Promise((resolve) => setTimeout(resolve, 10))
-    session?.notify('notifications/3')
-    const second = await listen(port, headers, event?.id)
-    assert.match((await second.next())?.data ?? '', /2/)
-    assert.match((await second.next())?.data ?? '', /3/)
-    second.cut()
   })
 })
 
@@ -288,13 +222,6 @@ describe('kept events', () => {
     assert.equal(two.add(0, 2, [Buffer.alloc(101)]), false)
     two.clear()
     assert.deepEqual([all.stores.size, all.bytes], [0, 0])
-  })
-
-  test('have ids that name their stream', () => {
-    const { stream, number } = readEventId('a-z') ?? {}
-    assert.deepEqual([stream, number], [10, 35])
-    for (const text of ['', '-', 'a', 'a-', '-a', 'A-1', 'a-1-', 'a-1-+', 'a-1 ', '123456789-1'])
-      assert.equal(readEventId(text), undefined)
   })
 })
 

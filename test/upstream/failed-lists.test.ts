@@ -58,34 +58,6 @@ describe('a server that is there and cannot list its tools', () => {
     assert.deepEqual(failure(heard), [-32603, 's', 'unavailable'])
     assert.match(textAt(heard.value, 'error', 'message'), /^'s': tools\/list: .*not ready/)
   })
-
-  test('does not look as if it had none', async (t) => {
-    const { client } = await refusing(t, { 'tools/list': 1000 })
-    const heard = await client.request('tools/list')
-    assert.deepEqual(failure(heard), [-32603, 's', 'unavailable'])
-    assert.match(textAt(heard.value, 'error', 'message'), /tools\/list: .*not ready/)
-    assert.deepEqual(at((await client.request('prompts/list')).value, 'result'), { prompts: [] })
-  })
-})
-
-test('a server that ends before it has listed gets a call only when its successor has listed', async (t) => {
-  const runtime = new FakeRuntime()
-  runtime.script = (method, params, child) => {
-    if (method === 'tools/list' && child === runtime.children[0]) return undefined
-    return polite(method, params, child)
-  }
-  const { attach } = await libraryProxy(t, { s: { command: 'x' } }, { runtime })
-  const { client } = await attach()
-  const opening = client.open()
-  await settled()
-  await opening
-  const answer = client.call('s__t')
-  await settled()
-  runtime.children[0]?.end(1)
-  await runtime.pass(100)
-  assert.deepEqual(at((await answer).value, 'result'), { content: [] })
-  const { heard = [] } = runtime.children[1] ?? {}
-  assert.deepEqual(heard.slice(-2), ['tools/list', 'tools/call'])
 })
 
 test('a server that cannot list its prompts has its tools, and no others', async (t) => {

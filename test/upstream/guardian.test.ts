@@ -225,11 +225,4 @@ describe('the guardian', () => {
     await pass(100_000)
     assert.equal(shells.length, 1)
   })
-
-  test('costs nothing where no server was started', async () => {
-    const { guardian, shells } = scene()
-    await guardian.close()
-    await settled()
-    assert.equal(shells.length, 0)
-  })
 })

@@ -253,18 +253,6 @@ describe('a person who asks for it', () => {
       assert.ok(told().includes(line), `${line}\n${told().join('\n')}`)
     assert.equal(JSON.stringify(log).includes('CANARY'), false)
   })
-
-  test('and who does not, hears of none', async (t) => {
-    const { client, log } = await remote(
-      t,
-      toolServer((_seen, response) => response.writeHead(500).end()),
-    )
-    await client.call('s__work')
-    assert.deepEqual(
-      log.filter(({ message }) => message.startsWith('POST')),
-      [],
-    )
-  })
 })
 
 test('other refusals carry the status, a piece of the body and a remedy', async (t) => {
@@ -281,16 +269,6 @@ test('other refusals carry the status, a piece of the body and a remedy', async 
     [502, '502 Bad gateway'],
   )
   assert.match(textAt(error(heard), 'data', 'remedy'), /logs/)
-})
-
-test('a server that is not there, and then is', async (t) => {
-  const gone = await scripted(t, () => {})
-  await gone.close()
-  const { attach, proxy } = await libraryProxy(t, { s: { url: gone.url.href, retries: 0, retryDelay: 50 } })
-  const { client } = await attach()
-  await client.open()
-  assert.deepEqual(failure(await client.call('s__work')), [-32603, 's', 'unavailable'])
-  assert.equal(proxy.status()[0]?.state, 'error')
 })
 
 test('a forgotten session is opened anew once for all, and what was not taken is sent again, once', async (t) => {

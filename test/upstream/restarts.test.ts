@@ -6,7 +6,7 @@ import { type McpProxy, type ServerEvent, limits } from '../../src/index.js'
 import { type RawClient, failure } from '../integration/support/client.js'
 import { type Attached, libraryProxy } from '../integration/support/library.js'
 import type { Scope } from '../integration/support/spawned.js'
-import { FakeRuntime, type Script, polite, settled, dead, mute } from './support/fake-runtime.js'
+import { FakeRuntime, type Script, polite, settled, dead } from './support/fake-runtime.js'
 
 const { restart } = limits.upstream
 
@@ -108,39 +108,6 @@ describe('the status of a server with a process for each client', () => {
     await connection.close()
     await world.runtime.pass(60_000)
     assert.equal(stateOf(world), 'disconnected')
-  })
-
-  test('is an error for a client that comes while the breaker is open', async (t) => {
-    const world = await run(t, dead)
-    const { client, connection } = await world.attached()
-    for (let calls = 0; calls < 20; calls++) await within(world, client.call('s__t'))
-    const [late] = await clientsOf(world, 1)
-    await connection.close()
-    await within(world, late?.call('s__t'))
-    assert.equal(stateOf(world), 'error')
-  })
-})
-
-describe('a process that waited for a place', () => {
-  test('is no crash: the first crash after it does not open the breaker', async (t) => {
-    const world = await run(t, polite, 1)
-    const [one, two] = await clientsOf(world, 2)
-    world.runtime.script = mute
-    const running = one?.call('s__t')
-    await world.runtime.pass(1000, 250)
-    const waiting = two?.call('s__t')
-    await world.runtime.pass(1000, 250)
-    world.runtime.script = polite
-    world.runtime.children[0]?.end(1)
-    await running
-    await within(world, waiting)
-    world.runtime.script = polite
-    for (let times = 0; times < 2; times++) {
-      const after = await within(world, two?.call('s__t'))
-      assert.equal(after?.text.includes('"content":[]'), true)
-      world.runtime.children.at(-1)?.end(1)
-      await settled()
-    }
   })
 })
 

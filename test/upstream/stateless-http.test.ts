@@ -4,7 +4,6 @@
 import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
-import { failure } from '../integration/support/client.js'
 import { at, listAt, parsed, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { until } from '../integration/support/waiting.js'
@@ -85,21 +84,6 @@ const proxyTo = async (t: Scope, script: Scripted, more: object = {}) => {
 
 const rpcs = ({ seen }: Scripted): unknown[] => seen.flatMap(({ rpc }) => rpc ?? [])
 const posted = ({ seen }: Scripted, method: string): Seen[] => seen.filter(({ rpc }) => rpc === method)
-
-test('a remote server that has sessions gets nothing in its fields that only others have', async (t) => {
-  const script = await scripted(
-    t,
-    handshaking((_seen, response) => void response.writeHead(404).end()),
-    { isAsked: true },
-  )
-  const { client, revision } = await proxyTo(t, script)
-  assert.equal(at((await client.call('s__work')).value, 'error'), undefined)
-  assert.equal(revision(), '2025-06-18')
-  for (const { headers } of script.seen.filter(({ rpc }) => rpc !== 'server/discover')) {
-    assert.equal(headers['mcp-method'], undefined)
-    assert.notEqual(headers['mcp-protocol-version'], N)
-  }
-})
 
 const base64 = (text: string): string => `=?base64?${Buffer.from(text).toString('base64')}?=`
 
@@ -203,45 +187,6 @@ describe('a call that the server refuses', () => {
     assert.deepEqual(at(answer.value, 'result'), { content: [] })
     assert.equal(revision(), '2025-06-18')
   })
-})
-
-test('changes are listened for on a stream of their own, again when that breaks', async (t) => {
-  const streams: ServerResponse[] = []
-  const ids: unknown[] = []
-  const script = await scripted(
-    t,
-    stateless(
-      (seen, response) => {
-        if (seen.rpc !== 'subscriptions/listen') return json(response, answerOf(seen.id, DONE))
-        const meta = JSON.stringify({ [key('subscriptionId')]: seen.id })
-        ids.push(seen.id)
-        streams.push(response)
-        const ack = `{"notifications":{"toolsListChanged":true},"_meta":${meta}}`
-        return events(
-          response,
-          `data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":${ack}}\n\n`,
-        )
-      },
-      marked,
-      '{"tools":{"listChanged":true}}',
-    ),
-    { isAsked: true },
-  )
-  const { client } = await proxyTo(t, script)
-  await client.request('tools/list')
-  await until(() => streams.length === 1)
-  const reads = posted(script, 'tools/list').length
-  const meta = JSON.stringify({ [key('subscriptionId')]: ids[0] })
-  streams[0]?.write(
-    `data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":${meta}}}\n\n`,
-  )
-  await until(() => posted(script, 'tools/list').length > reads)
-  const again = posted(script, 'tools/list').length
-  streams[0]?.destroy()
-  await until(() => streams.length === 2)
-  // What has changed between was said to nobody.
-  await until(() => posted(script, 'tools/list').length > again)
-  assert.deepEqual(failure(await client.call('s__nothing'))[0], -32601)
 })
 
 test('what is said on the stream of one request when another has taken its place is heard, and then the stream is closed', async (t) => {

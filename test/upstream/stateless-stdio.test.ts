@@ -12,9 +12,6 @@ import { type ServerEntry, cli, nodeProgram } from '../integration/support/progr
 import { type Scope, configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
 
-const N = '2026-07-28'
-const key = (name: string): string => `io.modelcontextprotocol/${name}`
-
 interface Behind extends TestProxy {
   /** Everything that the server was sent. */
   readonly lines: () => unknown[]
@@ -54,26 +51,6 @@ const said = (client: RawClient): number =>
 const heard = (client: RawClient, method: string): unknown[] =>
   client.heard.flatMap(({ value }) => (at(value, 'method') === method ? [value] : []))
 
-test('nothing is written to it but requests that name their revision, and cancels', async (t) => {
-  const { open, lines, methods } = await behind(t)
-  const client = await open({ roots: { listChanged: true }, sampling: {}, elicitation: {} })
-  await client.request('logging/setLevel', { level: 'debug' })
-  await client.call('s__meta')
-  client.notify('notifications/roots/list_changed')
-  await client.request('ping')
-  await client.request('resources/subscribe', { uri: 'it://a' })
-  await client.request('resources/unsubscribe', { uri: 'it://a' })
-  await client.call('s__meta')
-  for (const line of lines()) {
-    if (at(line, 'method') === 'notifications/cancelled') continue
-    assert.equal(textAt(line, 'params', '_meta', key('protocolVersion')), N)
-    assert.equal(typeof at(line, 'params', '_meta', key('clientCapabilities')), 'object')
-  }
-  const never = ['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']
-  for (const method of [...never, 'notifications/roots/list_changed', 'notifications/initialized'])
-    assert(!methods().includes(method), method)
-})
-
 describe('what a request says of its client is', () => {
   test('its log level, once it has set one; a message goes to the one call that wants some', async (t) => {
     const { open } = await behind(t)
@@ -103,13 +80,6 @@ describe('changes', () => {
     const lists = { toolsListChanged: true, resourcesListChanged: true }
     assert.deepEqual(filters, [lists, { ...lists, resourceSubscriptions: ['it://a'] }, lists])
     await until(() => sentOf(lines(), 'notifications/cancelled').length === 2)
-  })
-
-  test('of a resource that the server does not tell of are refused', async (t) => {
-    const { open } = await behind(t)
-    const client = await open()
-    const refused = await client.request('resources/subscribe', { uri: 'it://no' })
-    assert.equal(at(refused.value, 'error', 'code'), -32602)
   })
 
   test('are listened for again when the server comes back', async (t) => {

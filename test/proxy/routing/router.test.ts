@@ -202,14 +202,6 @@ describe('a call for a server that starts', () => {
     ])
   })
 
-  test('ends when its time is over, with the name of the server', async () => {
-    const { events, call, runtime } = starting()
-    const { deadline } = call('tools/call', '{"name":"late__x"}')
-    await runtime.pass(deadline.endsAt - runtime.now() + 1)
-    assert.equal(events.length, 1)
-    assert.match(events[0] ?? '', /^error -\d+ 'late': it is still starting/)
-  })
-
   test('waits for the lane that takes the place of the one that it waited for', async () => {
     const { events, call, exchange, runtime } = stage((calls) => [
       new FakeServer('late', { tools: ['x'] }, calls, { starts: true, remembers: true }),
@@ -238,36 +230,4 @@ describe('a call for a server that starts', () => {
       await runtime.pass(0)
       assert.deepEqual(events, ['late {"name":"x"}'])
     })
-
-  test('leaves nothing behind when it is cancelled', async () => {
-    const { events, call, start, runtime } = starting()
-    const cancelled = call('tools/call', '{"name":"late__x"}')
-    cancelled.cancel(undefined)
-    start()
-    await runtime.pass(60_000)
-    assert.deepEqual(events, [])
-  })
-
-  for (const [title, method, params, wanted] of [
-    ['a list', 'tools/list', '{}', 'result {"tools":[{"name":"a__y"},{"name":"late__x"}]}'],
-    ['a resource', 'resources/read', '{"uri":"r:1"}', 'late {"uri":"r:1"}'],
-  ] as const) {
-    test(`waits as ${title} does, until the server has listed`, async () => {
-      const { events, call, start, runtime } = starting()
-      call(method, params)
-      assert.deepEqual(events, [])
-      start()
-      await runtime.pass(0)
-      assert.deepEqual(events, [wanted])
-    })
-  }
-
-  test('a list is answered with what there is once the grace of the server is over', async () => {
-    const { events, call, runtime } = starting()
-    call('tools/list', '{}')
-    await runtime.pass(4999)
-    assert.deepEqual(events, [])
-    await runtime.pass(1)
-    assert.deepEqual(events, ['result {"tools":[{"name":"a__y"}]}'])
-  })
 })
