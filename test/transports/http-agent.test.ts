@@ -70,34 +70,6 @@ describe('a connection', () => {
     await closing(sockets[0])
   })
 
-  test('that rests is closed though its answer waited for its reader for longer than that time', async (t) => {
-    const made: Socket[] = []
-    const connect: Connect = (to) => {
-      const socket = connectPlain(to)
-      made.push(socket)
-      return socket
-    }
-    const { agent } = await agentAt(
-      t,
-      (socket) => socket.write(answer('x')),
-      { idleSocketMs: 50 },
-      { connect },
-    )
-    const from = await new Promise<HttpAnswer>((resolve, failed) => {
-      const responded = (paused: HttpAnswer) => {
-        paused.read(false)
-        resolve(paused)
-      }
-      agent.request(HEAD, undefined, { responded, failed })
-    })
-    const [socket] = made
-    assert.ok(socket)
-    await once(socket, 'timeout')
-    const closed = closing(socket)
-    from.read(true)
-    await closed
-  })
-
   test('is used again though its answer came before the request had left', async (t) => {
     const { sockets, ask } = await agentAt(t, (socket) => socket.write(answer('x')), {}, { reads: false })
     const large = ask({ body: Buffer.alloc(8 * 1024 * 1024) })

@@ -133,27 +133,6 @@ describe('Retry-After', () => {
       ['work', 'notifications/cancelled'],
     )
   })
-
-  test('on the stream of the server holds that stream, a minute at most', async (t) => {
-    const clock = new Clock()
-    const server = await scripted(t, (seen, response) => {
-      if (seen.method === 'GET') response.writeHead(429, { 'retry-after': '3600' }).end()
-      else if (seen.id === undefined) response.writeHead(202).end()
-      else json(response, answerOf(seen.id))
-    })
-    const { heard, request, send } = connect(t, server.url, { timers: clock })
-    const gets = (): number => server.seen.filter(({ method }) => method === 'GET').length
-    request(0, 'initialize')
-    send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
-    while (gets() < 1) await quiet()
-    request(1, 'work')
-    await heard.until(() => heard.messages.length === 2)
-    clock.move(59_999)
-    await quiet()
-    assert.equal(gets(), 1)
-    clock.move(1)
-    while (gets() < 2) await quiet()
-  })
 })
 
 describe('a call that was taken back while it was on its way is not sent again', () => {

@@ -256,21 +256,4 @@ describe('a question that belongs to no request that is known', () => {
     assert.match((await reader.next())?.data ?? '', /"result"/)
     assert.equal(await reader.next(), undefined)
   })
-
-  test('comes on the standalone stream, where the client listens', async (t) => {
-    const { port, sessions } = await front(t)
-    const headers = await handshake(port)
-    const [session] = sessions
-    assert.ok(session)
-    const listening = await listen(port, headers)
-    const called = open(port, { body: message('work', 1), headers })
-    await until(() => session.received.length > 1)
-    session.say(question)
-    assert.equal((await listening.next())?.data, question)
-    session.answer(idOf(session, 'work'), '{}')
-    const response = await called
-    assert.equal(response.headers['content-type'], 'application/json')
-    response.destroy()
-    listening.cut()
-  })
 })

@@ -113,20 +113,42 @@ test('half close: the other end has finished and can still be answered', async (
   assert.deepEqual(recorder.events.at(-1), 'closed undefined')
 })
 
-test('a failing input ends the connection with its reason', async () => {
-  const { input, output, recorder } = open()
-  input.destroy(new Error('read failed'))
-  await recorder.seen('closed')
-  assert.deepEqual(recorder.events, ['closed TRANSPORT_IO'])
-  assert.equal(output.destroyed, true)
-})
+const ends: readonly (readonly [title: string, end: (ends: Ends) => unknown, told: readonly string[]])[] = [
+  ['an input that fails', ({ input }) => input.destroy(new Error('read failed')), ['closed TRANSPORT_IO']],
+  ['an input that is taken away', ({ input }) => input.destroy(), ['closed undefined']],
+  ['an output that fails', ({ output }) => output.destroy(new Error('EPIPE')), ['closed TRANSPORT_IO']],
+  [
+    'an output that goes when the input has ended',
+    async ({ input, output, recorder }) => {
+      input.end()
+      await recorder.seen('ended')
+      output.destroy()
+    },
+    ['ended', 'closed undefined'],
+  ],
+]
 
-test('an input that is taken away without an error ends the connection', async () => {
-  const { input, recorder } = open()
-  input.destroy()
-  await recorder.seen('closed')
-  assert.deepEqual(recorder.events, ['closed undefined'])
-})
+for (const [title, end, told] of ends)
+  test(`${title} ends the connection, with the reason if there is one`, async () => {
+    const made = open({ closeWaitMs: 1 })
+    await end(made)
+    await made.recorder.seen('closed')
+    assert.deepEqual(made.recorder.events, told)
+    assert.equal(made.output.destroyed, true)
+  })
+
+for (const isHeard of [true, false])
+  test(`a failure ${isHeard ? 'between the making of a connection and its start' : 'before a connection is made'} is told at its start`, async () => {
+    const [input, recorder] = [new PassThrough(), new Recorder()]
+    input.on('error', () => undefined)
+    const made = (): NdjsonConnection => new NdjsonConnection(input, new PassThrough(), options)
+    const early = isHeard ? made() : undefined
+    input.destroy(new Error('no such program'))
+    await closeOf(input)
+    ;(early ?? made()).start(recorder)
+    await recorder.seen('closed')
+    assert.deepEqual(recorder.events, ['closed TRANSPORT_IO'])
+  })
 
 test('when the output fails, what the other end wrote before still arrives', async () => {
   const { input, output, connection, recorder } = open({ closeWaitMs: 60_000 })
@@ -145,33 +167,6 @@ test('when the output fails, what the other end wrote before still arrives', asy
     'message {"very":"last"}',
     'closed TRANSPORT_IO',
   ])
-})
-
-test('when the output fails and the other end says nothing more, the connection ends all the same', async () => {
-  const { output, recorder } = open({ closeWaitMs: 1 })
-  output.destroy(new Error('EPIPE'))
-  await recorder.seen('closed')
-  assert.deepEqual(recorder.events, ['closed TRANSPORT_IO'])
-})
-
-test('an end that was half closed ends when its output goes, too', async () => {
-  const { input, output, recorder } = open({ closeWaitMs: 60_000 })
-  input.end()
-  await recorder.seen('ended')
-  output.destroy()
-  await recorder.seen('closed')
-  assert.deepEqual(recorder.events, ['ended', 'closed undefined'])
-})
-
-test('a failure before the start is heard of after it', async () => {
-  const [input, output] = [new PassThrough(), new PassThrough()]
-  const connection = new NdjsonConnection(input, output, options)
-  input.destroy(new Error('no such program'))
-  await closeOf(input)
-  const recorder = new Recorder()
-  connection.start(recorder)
-  await recorder.seen('closed')
-  assert.deepEqual(recorder.events, ['closed TRANSPORT_IO'])
 })
 
 test('an end before the start is heard of after it, and what was read of it before comes first', async () => {
@@ -194,17 +189,6 @@ test('an end before the start is heard of after it, and what was read of it befo
     const before = words === '' ? [] : [`message ${words}`]
     assert.deepEqual(recorder.events, [...before, 'ended', 'closed undefined'])
   }
-})
-
-test('a failure that nobody has heard of is told at the start', async () => {
-  const input = new PassThrough()
-  input.on('error', () => undefined)
-  input.destroy(new Error('read failed'))
-  await closeOf(input)
-  const recorder = new Recorder()
-  new NdjsonConnection(input, new PassThrough(), options).start(recorder)
-  await recorder.seen('closed')
-  assert.deepEqual(recorder.events, ['closed TRANSPORT_IO'])
 })
 
 test('a connection that one message ends delivers no other of the same chunk', async () => {

@@ -200,25 +200,6 @@ describe('a list of what cannot be had', () => {
       ],
     )
   })
-
-  test('comes when the server is there after all', async (t) => {
-    let isDown = true
-    const up = toolServer(done)
-    const { client } = await remote(
-      t,
-      (seen, response, request) => {
-        if (isDown) response.writeHead(503).end('starting')
-        else up(seen, response, request)
-      },
-      { retries: 0, retryDelay: 50 },
-    )
-    const changed = client.notification('notifications/tools/list_changed')
-    assert.deepEqual(failure(await client.request('tools/list')), [-32603, 's', 'http-status'])
-    isDown = false
-    await changed
-    const tools = listAt((await client.request('tools/list')).value, 'result', 'tools')
-    assert.equal(tools.length, 1)
-  })
 })
 
 describe('a person who asks for it', () => {

@@ -93,24 +93,6 @@ describe('the clients of a broken server', () => {
   })
 })
 
-const stateOf = ({ proxy }: Run): string | undefined => proxy.status()[0]?.state
-
-describe('the status of a server with a process for each client', () => {
-  test('is no error because of a crash of one that calls no more, once it has come up for another', async (t) => {
-    const world = await run(t, dead)
-    const [first] = await clientsOf(world, 1)
-    await within(world, first?.call('s__t'))
-    assert.equal(stateOf(world), 'error')
-    world.runtime.script = polite
-    const { client, connection } = await world.attached()
-    await within(world, client.call('s__t'))
-    assert.equal(stateOf(world), 'connected')
-    await connection.close()
-    await world.runtime.pass(60_000)
-    assert.equal(stateOf(world), 'disconnected')
-  })
-})
-
 test('processes that end together are one crash', async (t) => {
   const world = await run(t, polite)
   const clients = await clientsOf(world, 8)

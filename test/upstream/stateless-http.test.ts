@@ -4,10 +4,10 @@
 import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
+import { failure } from '../integration/support/client.js'
 import { at, listAt, parsed, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { until } from '../integration/support/waiting.js'
-import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import {
   type Handler,
   type Scope,
@@ -61,17 +61,6 @@ function stateless(call: Handler, schema: object = marked, capabilities?: string
     }
   }
 }
-
-/** A server with sessions, which answers the first question so. */
-const handshaking =
-  (probed: (seen: Seen, response: ServerResponse) => void): Handler =>
-  (seen, response) => {
-    if (seen.rpc === 'server/discover') return probed(seen, response)
-    if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': 's' })
-    else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
-    else if (seen.rpc === 'tools/call') json(response, answerOf(seen.id, '{"content":[]}'))
-    else response.writeHead(seen.method === 'GET' ? 405 : 202).end()
-  }
 
 const proxyTo = async (t: Scope, script: Scripted, more: object = {}) => {
   const { attach, proxy, log } = await libraryProxy(t, {
@@ -166,27 +155,45 @@ describe('a call that the server refuses', () => {
     assert.equal(at(refused.value, 'result', 'isError'), true)
     assert.equal(calls, 4)
   })
+})
 
-  test('since it speaks another revision now is made once more in that', async (t) => {
-    let isOld = false
-    const old = handshaking((_seen, response) => void response.writeHead(404).end())
-    const script = await scripted(
-      t,
-      (seen, response, request) => {
-        if (isOld) return old(seen, response, request)
-        return stateless((call, answer) => {
-          isOld = true
-          const data = '{"supported":["2025-11-25"],"requested":"x"}'
-          json(answer, errorOf(call.id, `{"code":-32022,"message":"Unsupported","data":${data}}`), 400)
-        }, schemaOf({}))(seen, response, request)
+test('changes are listened for on a stream of their own, again when that breaks', async (t) => {
+  const streams: ServerResponse[] = []
+  const ids: unknown[] = []
+  const script = await scripted(
+    t,
+    stateless(
+      (seen, response) => {
+        if (seen.rpc !== 'subscriptions/listen') return json(response, answerOf(seen.id, DONE))
+        const meta = JSON.stringify({ [key('subscriptionId')]: seen.id })
+        ids.push(seen.id)
+        streams.push(response)
+        const ack = `{"notifications":{"toolsListChanged":true},"_meta":${meta}}`
+        return events(
+          response,
+          `data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":${ack}}\n\n`,
+        )
       },
-      { isAsked: true },
-    )
-    const { client, revision } = await proxyTo(t, script)
-    const answer = await client.call('s__work', {})
-    assert.deepEqual(at(answer.value, 'result'), { content: [] })
-    assert.equal(revision(), '2025-06-18')
-  })
+      marked,
+      '{"tools":{"listChanged":true}}',
+    ),
+    { isAsked: true },
+  )
+  const { client } = await proxyTo(t, script)
+  await client.request('tools/list')
+  await until(() => streams.length === 1)
+  const reads = posted(script, 'tools/list').length
+  const meta = JSON.stringify({ [key('subscriptionId')]: ids[0] })
+  streams[0]?.write(
+    `data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":${meta}}}\n\n`,
+  )
+  await until(() => posted(script, 'tools/list').length > reads)
+  const again = posted(script, 'tools/list').length
+  streams[0]?.destroy()
+  await until(() => streams.length === 2)
+  // What has changed between was said to nobody.
+  await until(() => posted(script, 'tools/list').length > again)
+  assert.deepEqual(failure(await client.call('s__nothing'))[0], -32601)
 })
 
 test('what is said on the stream of one request when another has taken its place is heard, and then the stream is closed', async (t) => {

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { RawClient } from '../integration/support/client.js'
-import { at, parsed, textAt } from '../integration/support/json.js'
+import { at, parsed } from '../integration/support/json.js'
 import { type TestProxy, libraryProxy } from '../integration/support/library.js'
 import { type ServerEntry, cli, nodeProgram } from '../integration/support/programs.js'
 import { type Scope, configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
@@ -15,7 +15,6 @@ import { until } from '../integration/support/waiting.js'
 interface Behind extends TestProxy {
   /** Everything that the server was sent. */
   readonly lines: () => unknown[]
-  readonly methods: () => string[]
   readonly open: (capabilities?: object) => Promise<RawClient>
 }
 
@@ -33,7 +32,6 @@ async function behind(t: Scope, env: Record<string, string> = {}, more: ServerEn
   return {
     ...proxy,
     lines,
-    methods: () => lines().map((line) => textAt(line, 'method')),
     open: async (capabilities = {}) => {
       const { client } = await proxy.attach()
       await client.open(capabilities, '2025-11-25')

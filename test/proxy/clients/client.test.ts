@@ -128,13 +128,6 @@ describe('a client with a session', () => {
     assert.deepEqual(connection.got(), [PROGRESS, PROGRESS])
   })
 
-  test('gets log messages from its level on', async () => {
-    const scene = new Scene('session')
-    scene.connection.says('{"id":2,"method":"logging/setLevel","params":{"level":"warning"}}')
-    for (const level of ['info', 'warning', 'odd']) scene.client.log(log(level), undefined)
-    assert.deepEqual(await scene.gets(), ['{"id":2,"result":{}}', logged('warning'), logged('odd')])
-  })
-
   test('is asked on its connection, with an id that no question had before', async () => {
     const scene = new Scene('session')
     assert.equal(scene.asks(1, scene.call) && scene.asks(1, undefined), true)
@@ -213,43 +206,11 @@ describe('a client without a session', () => {
       assert.deepEqual(await scene.gets(), wanted)
     })
 
-  test('is asked with the answer of its call, and answers with the same call', async () => {
-    const scene = new Scene('stateless')
-    assert.equal(scene.asks(1, undefined), false, 'outside of a call')
-    assert.equal(scene.asks(1, scene.call), true)
-    const [asked = ''] = await scene.gets(limits.pendingInput.gatherMs)
-    assert.match(asked, /^\{"id":7,"result":\{"resultType":"input_required"/)
-    const state = /"requestState":("[^"]+")/.exec(asked)?.[1] ?? ''
-    scene.calls(
-      8,
-      '',
-      scene.connection,
-      `,"requestState":${state},"inputResponses":{"q1":{"action":"accept"}}`,
-    )
-    assert.deepEqual(scene.answers.got, ['1 {"action":"accept"}'])
-    scene.client.tell(notification('notifications/progress'), [], scene.call)
-    scene.call.settle({ kind: 'result', result: '{"x":1}' })
-    assert.deepEqual(await scene.gets(), [PROGRESS, '{"id":8,"result":{"resultType":"complete","x":1}}'])
-  })
-
   test('is asked no more than so much at once', () => {
     const scene = new Scene('stateless')
     const { questionsMax } = limits.pendingInput
     const asked = Array.from({ length: questionsMax + 1 }, (_, id) => scene.asks(id, scene.call))
     assert.deepEqual([asked.filter((isAsked) => isAsked).length, asked.at(-1)], [questionsMax, false])
-  })
-
-  test('gets changes of lists on the request that asks for them', async () => {
-    const scene = new Scene('stateless')
-    scene.grows()
-    assert.deepEqual(await scene.gets(limits.session.changeDelayMs), [])
-    scene.connection.says(
-      `{"id":9,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},${claim()}}}`,
-    )
-    assert.match((await scene.gets()).join(), /acknowledged/)
-    scene.shrinks()
-    const [changed = ''] = await scene.gets(limits.session.changeDelayMs)
-    assert.match(changed, /^\{"method":"notifications\/tools\/list_changed".*subscriptionId":9/)
   })
 
   test('is told what changed while a server was asked about the resources of that request', async () => {

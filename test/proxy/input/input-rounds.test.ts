@@ -216,17 +216,6 @@ test('a page to visit gets an id, and a form loses its mode where the revision h
   assert.match(older.asked.map(asText).join(''), /"params":\{"message":"\?","requestedSchema":\{\}\}\}$/)
 })
 
-test('an error of the client cancels an elicitation, and fails a call that wants anything else', () => {
-  const stage = new Stage()
-  stage.asks(`"a":${ELICIT}`)
-  stage.answers(0, '"error":{"code":-1,"message":"no"}')
-  assert.match(stage.sent[0] ?? '', /"inputResponses":\{"a":\{"action":"cancel"\}\}/)
-  stage.asks(`"b":${SAMPLE},"c":${ELICIT}`)
-  stage.answers(1, '"error":{"code":-1,"message":"user rejected"}')
-  assert.match(stage.failure, /sampling\/createMessage: .*user rejected/)
-  assert.equal(stage.withdrawn.length, 1, 'the other question is withdrawn')
-})
-
 test('a client that never answers cancels', async () => {
   const stage = new Stage()
   stage.asks(`"a":${ELICIT}`)

@@ -202,32 +202,5 @@ describe('a call for a server that starts', () => {
     ])
   })
 
-  test('waits for the lane that takes the place of the one that it waited for', async () => {
-    const { events, call, exchange, runtime } = stage((calls) => [
-      new FakeServer('late', { tools: ['x'] }, calls, { starts: true, remembers: true }),
-    ])
-    call('tools/call', '{"name":"late__x"}')
-    const next = new FakeServer('late', { tools: ['x'] }, events, { starts: true })
-    exchange(next)
-    await runtime.pass(0)
-    assert.deepEqual(events, [])
-    next.start()
-    exchange(next)
-    await runtime.pass(0)
-    assert.deepEqual(events, ['late {"name":"x"}'])
-  })
-
-  const slow = new FakeServer('slow', { tools: ['y'] }, [], { starts: true })
-  for (const starts of [false, true])
-    test(`goes to the server of its prefix that a reload brings, and waits for no other: starts ${starts}`, async () => {
-      const { events, call, exchange, runtime } = stage(() => [slow])
-      call('tools/call', '{"name":"late__x"}')
-      const late = new FakeServer('late', { tools: ['x'] }, events, { starts })
-      exchange(slow, late)
-      assert.equal(events.length, starts ? 0 : 1)
-      late.start()
-      exchange(slow, late)
-      await runtime.pass(0)
-      assert.deepEqual(events, ['late {"name":"x"}'])
-    })
+  
 })

@@ -135,14 +135,6 @@ describe('a call that waits', () => {
     assert.deepEqual(stage.events, ['cancelled 1', 'second'])
   })
 
-  test('goes on when a reload has removed its server', () => {
-    const stage = new Stage()
-    stage.tool('x', [stage.a])
-    stage.lanes = [stage.b.lane]
-    stage.waits.look()
-    assert.deepEqual(stage.events, ['x'])
-  })
-
   test('of a client that has left holds no timer and keeps nothing waiting', async () => {
     const stage = new Stage()
     const timers: boolean[] = []
