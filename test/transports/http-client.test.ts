@@ -3,21 +3,8 @@
 import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
-import { HttpAgent, connectPlain } from '../../src/transports/http1/client.js'
-import { HttpLink } from '../../src/transports/http-client/link.js'
 import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
-import {
-  type Handler,
-  Heard,
-  answerOf,
-  bytesOf,
-  connect,
-  events,
-  json,
-  scripted,
-  target,
-} from './support/scripted.js'
-import { send } from './support/sending.js'
+import { type Handler, answerOf, connect, events, json, scripted } from './support/scripted.js'
 
 const INIT = '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}'
 const NOTE = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
@@ -333,23 +320,17 @@ describe('a session', () => {
       )
       response.on('finish', () => order.push(`${String(seen.rpc)} is taken`))
     })
-    const heard = new Heard()
-    const agent = new HttpAgent(server.url, defaultHttpClientLimits, connectPlain)
-    const connection = new HttpLink(target(server.url), agent, { older: 'yes' })
-    connection.start(heard.sink)
-    t.after(() => agent.destroy())
-    const say = (text: string): void => send(connection, bytesOf(text))
-    say('{"jsonrpc":"2.0","id":1,"method":"initialize"}')
+    const { heard, request, send } = connect(t, server.url, {}, { older: 'yes' })
+    request(1, 'initialize')
     await heard.until(() => heard.messages.length === 1)
-    say(NOTE)
-    say('{"jsonrpc":"2.0","id":2,"method":"work"}')
+    send(NOTE)
+    request(2, 'work')
     await heard.until(() => heard.messages.length === 2)
     assert.deepEqual(order.slice(2, 5), [
       'notifications/initialized',
       'notifications/initialized is taken',
       'work',
     ])
-    await connection.close()
   })
 
   test('nothing overtakes notifications/initialized', async (t) => {

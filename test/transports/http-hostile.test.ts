@@ -9,7 +9,7 @@ import { defaultHttpServerLimits } from '../../src/transports/http-server/front-
 import type { HttpEnvironment } from '../../src/transports/http-server/endpoint.js'
 import { FrontListener } from '../../src/transports/http-server/front-listener.js'
 import { UnfinishedLine } from '../../src/transports/unfinished-line.js'
-import { type Scope, front, handshake, message, posting, raw, send } from './support/http.js'
+import { type Scope, front, message, opened, posting, raw, send } from './support/http.js'
 
 /** A connection of a client that reads nothing until it is told to. */
 function dial(scope: Scope, port: number): Socket {
@@ -176,10 +176,10 @@ describe('pieces of a body', () => {
 })
 
 test('memory for large bodies comes back from clients that leave while their session lets them wait', async (t) => {
-  const { port, sessions } = await front(t, { limits: { smallBodyBytes: 10, bodiesBytesMax: 500 } })
-  const headers = await handshake(port)
-  const [session] = sessions
-  session?.connection.read?.(false)
+  const { port, headers, session } = await opened(t, {
+    limits: { smallBodyBytes: 10, bodiesBytesMax: 500 },
+  })
+  session.connection.read?.(false)
   const body = message('echo', 1, { text: 'x'.repeat(200) })
   const asked = posting(port, body, `Mcp-Session-Id: ${headers['mcp-session-id']}\r\n`)
   for (let i = 0; i < 4; i++) {
@@ -188,7 +188,7 @@ test('memory for large bodies comes back from clients that leave while their ses
     socket.end()
     await closed(socket.resume())
   }
-  session?.connection.read?.(true)
+  session.connection.read?.(true)
   assert.equal((await send(port, { body, headers })).status, 200)
 })
 

@@ -6,7 +6,7 @@ import { sessionRevisions } from '../../src/mcp/revisions.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { SealedIds } from '../../src/store/sealed-id.js'
 import { MemoryBook } from '../../src/store/session-book.js'
-import { HANG_MS, until } from '../integration/support/waiting.js'
+import { until } from '../integration/support/waiting.js'
 import {
   EventReader,
   type Sent,
@@ -15,6 +15,7 @@ import {
   handshake,
   listen,
   message,
+  opened,
   open,
   posting,
   raw,
@@ -89,19 +90,6 @@ describe('one request without a session', () => {
     })
   }
 
-  test('does not become an event stream before the answer takes long', async (t) => {
-    const { port, sessions } = await front(t, { limits: { answerWaitMs: HANG_MS } })
-    const response = send(port, { body: message('wait', 5) })
-    await until(() => sessions[0]?.received.length === 1)
-    await new Promise((resolve) => setTimeout(resolve, 30))
-    const frame = sessions[0]?.received[0]
-    assert.ok(frame?.kind === 'request')
-    sessions[0]?.answer(frame.id, '{}')
-    const { headers, body } = await response
-    assert.equal(headers['content-type'], 'application/json')
-    assert.equal(body, '{"jsonrpc":"2.0","id":5,"result":{}}')
-  })
-
   test('becomes an event stream when the answer takes long', async (t) => {
     const { port, sessions } = await front(t, { limits: { answerWaitMs: 30 } })
     const response = await open(port, { body: message('wait', 5) })
@@ -113,22 +101,6 @@ describe('one request without a session', () => {
     const { body } = await read(response)
     assert.deepEqual(events(body), [{ event: 'message', data: '{"jsonrpc":"2.0","id":5,"result":{}}' }])
     await until(() => session?.closed === true)
-  })
-
-  test('shares its id with others that are being answered', async (t) => {
-    const asked: (() => void)[] = []
-    const { port } = await front(t, {
-      limits: { answerWaitMs: 60_000 },
-      play: (frame, session) => {
-        if (frame.kind === 'request') asked.push(() => session.answer(frame.id, `{"n":${asked.length}}`))
-        if (asked.length === 100) for (const answer of asked) answer()
-      },
-    })
-    const answers = await Promise.all(
-      Array.from({ length: 100 }, () => send(port, { body: message('work', 'same') })),
-    )
-    for (const { status, body } of answers)
-      assert.deepEqual([status, body], [200, '{"jsonrpc":"2.0","id":"same","result":{"n":100}}'])
   })
 
   test('is limited in number', async (t) => {
@@ -504,41 +476,28 @@ describe('a session', () => {
       assert.deepEqual(noisy[0]?.retry, primesStreams ? '123' : undefined)
       assert.equal(noisy.filter(({ data }) => data === '').length, primesStreams ? 1 : 0)
     })
-
-  test('answers a batch as a stream when anything comes first', async (t) => {
-    const { port } = await front(t)
-    const headers = await handshake(port, '2025-03-26')
-    const { body } = await send(port, { body: `[${message('echo', 1)},${message('noisy', 2)}]`, headers })
-    assert.deepEqual(
-      events(body).map(({ data }) => /"(?:id|method)":("?[\w/]+)/.exec(data ?? '')?.[1]),
-      ['"notifications/one', '"notifications/two', '1'],
-    )
-    assert.match(body, /data: \[\{.*"id":1,.*\},\{.*"id":2,.*\}\]\n/)
-  })
 })
 
 describe('the standalone stream', () => {
   test('carries what belongs to no request, also what came before it was open', async (t) => {
-    const { port, sessions } = await front(t)
-    const headers = await handshake(port, '2025-06-18')
-    const [session] = sessions
-    session?.notify('notifications/early')
+    const { port, headers, session } = await opened(t, {}, '2025-06-18')
+    session.notify('notifications/early')
     const get = { method: 'GET', headers: { ...headers, ...stream } }
     const reader = new EventReader(await open(port, get))
-    session?.notify('notifications/late')
+    session.notify('notifications/late')
     assert.match((await reader.next())?.data ?? '', /early/)
     assert.match((await reader.next())?.data ?? '', /late/)
-    const [opening] = session?.received ?? []
+    const [opening] = session.received
     assert.ok(opening?.kind === 'request')
     // An answer that nobody waits for any more goes nowhere.
-    session?.answer(opening.id, '{}')
-    session?.notify('notifications/last')
+    session.answer(opening.id, '{}')
+    session.notify('notifications/last')
     assert.match((await reader.next())?.data ?? '', /last/)
     assert.equal((await send(port, get)).status, 409)
     reader.cut()
-    await until(() => session?.connection.busy === false)
+    await until(() => session.connection.busy === false)
     const again = new EventReader(await open(port, get))
-    session?.notify('notifications/again')
+    session.notify('notifications/again')
     assert.match((await again.next())?.data ?? '', /again/)
     again.cut()
   })

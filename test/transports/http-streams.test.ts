@@ -16,6 +16,7 @@ import {
   handshake,
   listen,
   message,
+  opened,
   open,
   posting,
   send,
@@ -32,17 +33,14 @@ function idOf({ received }: ScriptedSession, method: string): RequestId {
 
 describe('a stream that was cut', () => {
   test('is found only in its own session, and while it is kept', async (t) => {
-    const { port, sessions } = await front(t, {
+    const { port, headers, session } = await opened(t, {
       limits: {
         answerWaitMs: 1,
         events: { eventsMax: 3, bytesMax: 10_000, totalBytesMax: 10_000 },
       },
     })
-    const headers = await handshake(port)
     const other = await handshake(port)
     const reader = new EventReader(await open(port, { body: message('work', 1), headers }))
-    const [session] = sessions
-    assert.ok(session)
     const id = idOf(session, 'work')
     session.notify('notifications/1', id)
     await reader.next()
@@ -63,11 +61,8 @@ describe('a stream that was cut', () => {
   })
 
   test('is taken over by whoever resumes it, though its last response seems to be there', async (t) => {
-    const { port, sessions } = await front(t, { limits: { answerWaitMs: 1 } })
-    const headers = await handshake(port)
+    const { port, headers, session } = await opened(t, { limits: { answerWaitMs: 1 } })
     const first = new EventReader(await open(port, { body: message('work', 1), headers }))
-    const [session] = sessions
-    assert.ok(session)
     const id = idOf(session, 'work')
     session.notify('notifications/1', id)
     const lastId = (await first.next())?.id ?? ''
@@ -79,11 +74,8 @@ describe('a stream that was cut', () => {
   })
 
   test('is not resumed where its call was cancelled and everything was told: 204 says so', async (t) => {
-    const { port, sessions } = await front(t, { limits: { answerWaitMs: 1 } })
-    const headers = await handshake(port)
+    const { port, headers, session } = await opened(t, { limits: { answerWaitMs: 1 } })
     const first = new EventReader(await open(port, { body: message('work', 1), headers }))
-    const [session] = sessions
-    assert.ok(session)
     session.notify('notifications/1', idOf(session, 'work'))
     const lastId = (await first.next())?.id ?? ''
     const cancel = message('notifications/cancelled', undefined, { requestId: 1 })
@@ -103,13 +95,10 @@ describe('a client that reads nothing', () => {
 
   test('is cut off with what it left unread, and its session goes on', async (t) => {
     const events = { eventsMax: 16, bytesMax: 100_000, totalBytesMax: 100_000 }
-    const { port, sessions } = await front(t, { limits: { ...limits, events } })
-    const headers = await handshake(port)
+    const { port, headers, session } = await opened(t, { limits: { ...limits, events } })
     const response = await open(port, { method: 'GET', headers: { ...headers, ...stream } })
     response.pause()
     response.on('error', () => undefined)
-    const [session] = sessions
-    assert.ok(session)
     let backlogMax = 0
     let isCut = false
     response.on('close', () => {
@@ -128,12 +117,9 @@ describe('a client that reads nothing', () => {
   })
 
   test('makes its session congested until it reads', async (t) => {
-    const { port, sessions } = await front(t, { limits: { ...limits, backlogBytesMax: 1e9 } })
-    const headers = await handshake(port)
+    const { port, headers, session } = await opened(t, { limits: { ...limits, backlogBytesMax: 1e9 } })
     const response = await open(port, { method: 'GET', headers: { ...headers, ...stream } })
     response.pause()
-    const [session] = sessions
-    assert.ok(session)
     while (!session.connection.congested) {
       const bytes = splice(toLine(`{"jsonrpc":"2.0","method":"n","params":{"p":${large}}}`), [])
       session.connection.send(bytes, { kind: 'notification', method: 'n' })
@@ -146,10 +132,9 @@ describe('a client that reads nothing', () => {
   })
 
   test('is given up when it takes nothing for long', async (t) => {
-    const { port, sessions } = await front(t, { limits: { ...limits, keepAliveMs: 10, stallMs: 50 } })
-    const headers = await handshake(port)
-    const [session] = sessions
-    assert.ok(session)
+    const { port, headers, session } = await opened(t, {
+      limits: { ...limits, keepAliveMs: 10, stallMs: 50 },
+    })
     const socket = connect(port, '127.0.0.1')
     socket.pause()
     socket.on('error', () => undefined)
@@ -229,10 +214,7 @@ describe('a question that belongs to no request that is known', () => {
   const question = '{"jsonrpc":"2.0","id":7,"method":"roots/list"}'
 
   test('comes on the latest response that is read, where the client does not listen', async (t) => {
-    const { port, sessions } = await front(t)
-    const headers = await handshake(port)
-    const [session] = sessions
-    assert.ok(session)
+    const { port, headers, session } = await opened(t)
     const called = []
     const ids = []
     for (const id of [1, 2, 3]) {

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { until } from '../integration/support/waiting.js'
-import { both, events, front, handshake, message, raw, statusOf } from './support/http.js'
+import { both, events, front, message, raw, statusOf } from './support/http.js'
 
 const page = (fields: string, path = '/health', method = 'GET'): string =>
   `${method} ${path} HTTP/1.0\r\n${fields}\r\n`
@@ -43,30 +42,6 @@ test('a stream to HTTP/1.0 is the bytes of its events, to the end of the connect
   const said = events(body).map(({ data = '' }) => /"(?:method|result)":("[^"]*"|\{\})/.exec(data)?.[1])
   assert.deepEqual(said, ['"notifications/one"', '"notifications/two"', '{}'])
   assert.equal(sessions.length, 1)
-})
-
-test('a session of HTTP/1.0 has its own stream, which ends with the session', async (t) => {
-  const { port, sessions } = await front(t)
-  const { 'mcp-session-id': id = '' } = await handshake(port)
-  const fields = `Host: localhost:${port}\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${id}\r\n`
-  const stream = raw(port, page(fields, '/mcp'))
-  const [session] = sessions
-  await until(() => session !== undefined && 'busy' in session.connection && session.connection.busy)
-  session?.notify('notifications/one')
-  await raw(port, page(fields, '/mcp', 'DELETE'))
-  const [head = '', body = ''] = (await stream).split(/\r\n\r\n([^]*)/)
-  assert.doesNotMatch(head, /transfer-encoding/)
-  assert.match(events(body).at(-1)?.data ?? '', /"notifications\/one"/)
-})
-
-test('HTTP/1.0 has no 100 Continue', async (t) => {
-  const { port } = await front(t)
-  for (const expectation of ['100-continue', 'a miracle']) {
-    const asked = post(port, message('echo', 1), `Expect: ${expectation}\r\n`)
-    const at = asked.indexOf('\r\n\r\n') + 4
-    const answer = await raw(port, [asked.slice(0, at), asked.slice(at)])
-    assert.deepEqual(answer.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200'], expectation)
-  }
 })
 
 test('HTTP/1.0 without Host is told whether the process answers, and nothing else', async (t) => {

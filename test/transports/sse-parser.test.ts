@@ -2,7 +2,6 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, it, test } from 'node:test'
-import * as fc from 'fast-check'
 import { LongLine, joinedLine } from '../../src/jsonrpc/long-line.js'
 import { SseParser } from '../../src/transports/sse/parser.js'
 
@@ -87,39 +86,6 @@ describe('SseParser', () => {
       })
     }
   }
-
-  test('any chunking gives the same events', () => {
-    const line = fc.constantFrom(
-      'data: a',
-      'data:b',
-      'data',
-      ': c',
-      'id: 1',
-      'id',
-      'retry: 7',
-      'event: e',
-      '',
-      '',
-      `data: ${big}`,
-      `data: ${big}${big}`,
-    )
-    const end = fc.constantFrom('\n', '\r\n')
-    const stream = fc.array(fc.tuple(line, end), { maxLength: 30 }).map((parts) => parts.flat().join(''))
-    fc.assert(
-      fc.property(stream, fc.array(fc.nat({ max: 40 }), { maxLength: 20 }), (text, cuts) => {
-        const bytes = Buffer.from(text)
-        const chunks: Buffer[] = []
-        let from = 0
-        for (const cut of cuts) {
-          chunks.push(Buffer.from(bytes.subarray(from, from + cut)))
-          from += cut
-        }
-        chunks.push(Buffer.from(bytes.subarray(from)))
-        assert.deepEqual(heard(chunks), heard([bytes]))
-      }),
-      { numRuns: 500 },
-    )
-  })
 })
 
 function chunksOf(text: string, size: number): Buffer[] {

@@ -118,25 +118,9 @@ const PROGRESS = '{"method":"notifications/progress","params":{}}'
 const log = (level: string): NotificationFrame =>
   notification('notifications/message', `{"level":"${level}"}`)
 const logged = (level: string): string => `{"method":"notifications/message","params":{"level":"${level}"}}`
-const CHANGED = '{"method":"notifications/tools/list_changed"}'
+
 
 describe('a client with a session', () => {
-  test('gets each notification of its servers', async () => {
-    const { client, call, connection } = new Scene('session')
-    client.tell(notification('notifications/progress'), [], undefined)
-    client.tell(notification('notifications/progress'), [], call)
-    assert.deepEqual(connection.got(), [PROGRESS, PROGRESS])
-  })
-
-  test('is asked on its connection, with an id that no question had before', async () => {
-    const scene = new Scene('session')
-    assert.equal(scene.asks(1, scene.call) && scene.asks(1, undefined), true)
-    const ids = (await scene.gets()).map((sent) => /"id":("?[^,]+)/.exec(sent)?.[1] ?? '')
-    assert.equal(new Set(ids).size, 2)
-    for (const [at, id] of ids.entries()) scene.connection.says(`{"id":${id},"result":{"at":${at}}}`)
-    assert.deepEqual(scene.answers.got, ['1 {"at":0}', '1 {"at":1}'])
-  })
-
   test('is asked what came before it was ready as soon as it is, but for what was withdrawn', async () => {
     const scene = new Scene('session', { isReady: false })
     assert.equal(scene.asks(1, undefined) && scene.asks(2, undefined), true)
@@ -153,18 +137,6 @@ describe('a client with a session', () => {
     assert.deepEqual([asked.filter((isAsked) => isAsked).length, asked.at(-1)], [earlyMax, false])
   })
 
-  test('gets one notification of a list that it has and that looks different', async () => {
-    const scene = new Scene('session')
-    scene.grows()
-    assert.deepEqual(await scene.gets(limits.session.changeDelayMs), [], 'it has no list yet')
-    scene.connection.says('{"id":2,"method":"tools/list"}')
-    await scene.gets()
-    scene.client.listsChanged(['tools'])
-    assert.deepEqual(await scene.gets(limits.session.changeDelayMs), [], 'the list looks as before')
-    scene.shrinks()
-    assert.deepEqual(await scene.gets(limits.session.changeDelayMs), [CHANGED])
-  })
-
   for (const isReady of [true, false])
     test(`that sends nothing any more, ${isReady ? '' : 'not '}ready, answers no question, and gets its answers`, async () => {
       const scene = new Scene('session', { isReady })
@@ -176,14 +148,6 @@ describe('a client with a session', () => {
       scene.call.settle({ kind: 'result', result: '{}' })
       assert.deepEqual(await scene.gets(), ['{"id":7,"result":{}}'])
     })
-
-  test('leaves its questions refused', () => {
-    const scene = new Scene('session')
-    scene.asks(1, scene.call)
-    scene.leaves()
-    assert.deepEqual(scene.answers.got, ['1 refused'])
-    assert.equal(scene.call.settled, true)
-  })
 })
 
 describe('a client without a session', () => {
@@ -211,17 +175,6 @@ describe('a client without a session', () => {
     const { questionsMax } = limits.pendingInput
     const asked = Array.from({ length: questionsMax + 1 }, (_, id) => scene.asks(id, scene.call))
     assert.deepEqual([asked.filter((isAsked) => isAsked).length, asked.at(-1)], [questionsMax, false])
-  })
-
-  test('is told what changed while a server was asked about the resources of that request', async () => {
-    const scene = new Scene('stateless')
-    const filter = '{"toolsListChanged":true,"resourceSubscriptions":["a:b"]}'
-    scene.connection.says(
-      `{"id":9,"method":"subscriptions/listen","params":{"notifications":${filter},${claim()}}}`,
-    )
-    scene.grows()
-    assert.match((await scene.gets(1000)).join(), /acknowledged/)
-    assert.match((await scene.gets(limits.session.changeDelayMs)).join(), /tools\/list_changed/)
   })
 
   test('leaves its questions cancelled, and their calls', async () => {
