@@ -15,7 +15,12 @@ const tool = (more: string): string => `{"name":"t",${S},${more}}`
 const schema = (more: string): string => `{"name":"t","inputSchema":{"type":"object",${more}}}`
 
 /** An item, and what becomes of it: another text, a fault, or the same where nothing is said. */
-const cases: readonly (readonly [kind: ListKind, item: string, want?: string | RegExp, outputs?: 'any'])[] = [
+const cases: readonly (readonly [
+  kind: ListKind,
+  item: string,
+  want?: string | RegExp | undefined,
+  outputs?: 'any',
+])[] = [
   ['tools', BARE],
   ['tools', '{"name":"t"}', /^'inputSchema' is missing in 't' of its tools$/],
   ['tools', '{"name":"t","inputSchema":null}', /^'inputSchema' is null in 't'/],

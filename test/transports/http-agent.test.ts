@@ -104,17 +104,6 @@ describe('a request', () => {
     assert.equal((await second.done).body, 'x')
   })
 
-  test('is told that it was cut, and that it never left', async (t) => {
-    const { ask, server } = await agentAt(t, (socket) => socket.destroy())
-    const cut = ask()
-    await assert.rejects(cut.done, { code: 'ECONNRESET' })
-    assert.equal(cut.channel?.isConnected, true)
-    await new Promise((resolve) => server.close(resolve))
-    const refused = ask()
-    await assert.rejects(refused.done, { code: 'ECONNREFUSED' })
-    assert.equal(refused.channel?.isConnected, false)
-  })
-
   test('with a header that would be two is refused', async (t) => {
     const { seen, url } = await scripted(t, (_seen, response) => void response.writeHead(204).end())
     for (const [name, value] of [

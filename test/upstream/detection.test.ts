@@ -80,6 +80,18 @@ const O = ['server/discover', 'initialize', 'notifications/initialized', 'tools/
 const silent: Script = (method, ...rest) =>
   method === 'server/discover' ? undefined : polite(method, ...rest)
 
+const evident: readonly (readonly [found: string, script: Script, entry?: object])[] = [
+  ['described', stateless],
+  ['unlisted', polite],
+  ['refused', answering('{"code":-32601,"message":"no"}')],
+  ['configured', polite, { protocol: 'legacy' }],
+]
+
+for (const [found, script, entry] of evident)
+  test(`the status says by what the revision is known: ${found}`, async (t) => {
+    assert.equal((await run(t, script, entry)).evidence(), found)
+  })
+
 describe('a server that ends on the first question', () => {
   test('and says why it could not start, or is not to be started again, is started once', async (t) => {
     for (const [words, more, starts] of [

@@ -164,22 +164,6 @@ const refuses: Handler = (_seen, response) => response.writeHead(401).end('no')
 describe('a list of what cannot be had', () => {
   const wanted = 'Authentication failed: Invalid or missing SEARCH_TEST_KEY'
 
-  test('is an error where there is one server, and says what to do', async (t) => {
-    const { url } = await scripted(t, refuses)
-    const { attach, log } = await libraryProxy(t, { s: { url: url.href, ...keyed } })
-    const { client } = await attach()
-    const opened = await client.open()
-    // A client asks for no list that was not offered.
-    assert.deepEqual(at(opened, 'capabilities', 'tools'), { listChanged: true })
-    for (const method of ['tools/list', 'prompts/list', 'resources/list']) {
-      const heard = await client.request(method)
-      assert.deepEqual(error(heard), { code: -32603, message: wanted, data: { service: 's' } }, method)
-    }
-    assert.ok(
-      log.some(({ level, service, message }) => level === 'error' && service === 's' && message === wanted),
-    )
-  })
-
   test('is the list of the others where there are more, and the status has the rest', async (t) => {
     const bad = await scripted(t, refuses)
     const good = await scripted(t, toolServer(done))

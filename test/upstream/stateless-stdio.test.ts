@@ -40,7 +40,6 @@ async function behind(t: Scope, env: Record<string, string> = {}, more: ServerEn
   }
 }
 
-const result = (heard: { readonly value: unknown }): unknown => at(heard.value, 'result')
 const sentOf = (lines: readonly unknown[], method: string): unknown[] =>
   lines.filter((line) => at(line, 'method') === method)
 
@@ -63,23 +62,6 @@ describe('what a request says of its client is', () => {
 })
 
 describe('changes', () => {
-  test('of resources come to those who follow them, as one of a session says it', async (t) => {
-    const { open, lines } = await behind(t)
-    const [one, two] = [await open(), await open()]
-    assert.deepEqual(result(await one.request('resources/subscribe', { uri: 'it://a' })), {})
-    await two.call('s__change')
-    await until(() => heard(one, 'notifications/resources/updated').length > 0)
-    const [update] = heard(one, 'notifications/resources/updated')
-    assert.deepEqual(at(update, 'params'), { uri: 'it://a', _meta: {} })
-    assert.deepEqual(heard(two, 'notifications/resources/updated'), [])
-    await one.request('resources/unsubscribe', { uri: 'it://a' })
-    await until(() => sentOf(lines(), 'subscriptions/listen').length === 3)
-    const filters = sentOf(lines(), 'subscriptions/listen').map((line) => at(line, 'params', 'notifications'))
-    const lists = { toolsListChanged: true, resourcesListChanged: true }
-    assert.deepEqual(filters, [lists, { ...lists, resourceSubscriptions: ['it://a'] }, lists])
-    await until(() => sentOf(lines(), 'notifications/cancelled').length === 2)
-  })
-
   test('are listened for again when the server comes back', async (t) => {
     const { open, lines, proxy } = await behind(t, {}, { restartDelay: 10 })
     const client = await open()

@@ -1,0 +1,29 @@
+// The one drain time of a session, however its client says that it ends.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { limits } from '../../src/limits.js'
+import { Session } from '../../src/proxy/clients/session.js'
+import { FakeClock } from '../upstream/support/fake-clock.js'
+
+function draining() {
+  const clock = new FakeClock()
+  const said: string[] = []
+  const runtime = { now: () => clock.now(), setTimer: clock.setTimer.bind(clock) }
+  return {
+    clock,
+    said,
+    session: new Session({ runtime, limits }, () => said.push(`gave up at ${clock.now()}`)),
+  }
+}
+
+describe('a session that ends', () => {
+  test('less patience counts, more does not', () => {
+    const { clock, said, session } = draining()
+    session.drain(0, 5000)
+    session.drain(1, 100)
+    session.drain(1, 9000)
+    clock.advance(60_000)
+    assert.deepEqual([said, clock.timers], [['gave up at 100'], 0])
+  })
+})
