@@ -119,8 +119,14 @@ const log = (level: string): NotificationFrame =>
   notification('notifications/message', `{"level":"${level}"}`)
 const logged = (level: string): string => `{"method":"notifications/message","params":{"level":"${level}"}}`
 
-
 describe('a client with a session', () => {
+  test('gets log messages from its level on', async () => {
+    const scene = new Scene('session')
+    scene.connection.says('{"id":2,"method":"logging/setLevel","params":{"level":"warning"}}')
+    for (const level of ['info', 'warning', 'odd']) scene.client.log(log(level), undefined)
+    assert.deepEqual(await scene.gets(), ['{"id":2,"result":{}}', logged('warning'), logged('odd')])
+  })
+
   test('is asked what came before it was ready as soon as it is, but for what was withdrawn', async () => {
     const scene = new Scene('session', { isReady: false })
     assert.equal(scene.asks(1, undefined) && scene.asks(2, undefined), true)
