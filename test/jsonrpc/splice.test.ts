@@ -58,21 +58,6 @@ test('edits are put in order; insertions before the replacement at the same plac
   assert.equal(splice(toLine('abcdef'), inOrder(edits)).toString(), 'a-BcdEf')
 })
 
-const multiline: [input: string, output: string][] = [
-  ['{"a":1}', '{"a":1}'],
-  ['{\n "a":1\r\n}', '{  "a":1  }'],
-  ['\r{"a":\n1,"b":"\\n"}\n', ' {"a": 1,"b":"\\n"} '],
-]
-
-test('a line break between tokens becomes a space', () => {
-  for (const [input, output] of multiline) {
-    const line = toLine(input)
-    assert.equal(splice(line, lineBreakEdits(line, [])).toString(), output)
-    assert.equal(toOneLine(line).toString(), output)
-    assert.equal(line.toString(), input, 'the input stays as it was')
-  }
-})
-
 test('a line break that another edit takes away is left to it', () => {
   const line = toLine('{\n"id":\n1,\n"x":2}')
   const edits = lineBreakEdits(line, [{ start: 7, end: 9, bytes: Buffer.from('7'), why: 'id' }])

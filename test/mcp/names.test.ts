@@ -86,14 +86,6 @@ describe('public names', () => {
     ])
   })
 
-  it('survives a name made to look like a hashed one', () => {
-    const pair = [service('a', ['b__c']), service('a__b', ['c'])]
-    const taken = resolveNames(pair).publicNames[1]?.get('c') ?? ''
-    const { targets } = resolveNames([service('z', [taken], false), ...pair])
-    assert.equal(targets.size, 3)
-    assert.equal(targets.get(taken)?.service, 'z')
-  })
-
   it('passes names through untouched without a prefix, odd ones too', () => {
     const names = ['résumé/now', '', '__proto__', 'x'.repeat(200)]
     const { publicNames } = resolveNames([service('a', names, false)])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { PassThrough, Writable } from 'node:stream'
+import { PassThrough } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import { NdjsonConnection, type NdjsonOptions } from '../../src/transports/stdio/ndjson.js'
@@ -61,26 +61,6 @@ function child(script: string): {
   connection.start(recorder)
   return { child: program, connection, recorder }
 }
-
-test('what one turn says leaves in one write', async () => {
-  const writes: string[] = []
-  const output = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      writes.push(chunk.toString())
-      done()
-    },
-  })
-  const connection = new NdjsonConnection(new PassThrough(), output, options)
-  connection.start(new Recorder())
-  connection.send(message('1'))
-  connection.send(message('22'))
-  assert.deepEqual(writes, [])
-  await turn()
-  connection.send(message('333'))
-  await turn()
-  assert.deepEqual(writes, ['1\n22\n', '333\n'])
-  await connection.close()
-})
 
 test('the tap sees exactly the bytes, in both directions', async () => {
   const { input, output, connection, recorder } = open()

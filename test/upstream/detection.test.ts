@@ -114,22 +114,6 @@ describe('a server that ends on the first question', () => {
     }
   })
 
-  test('and whenever it is started has crashed as often as it was started without the question', async (t) => {
-    const { runtime, heard, problems } = await run(t, (_method, _params, child) => {
-      child.end(1)
-      return undefined
-    })
-    await runtime.pass(2000)
-    assert.equal(heard()[0]?.[0], 'server/discover')
-    assert(
-      heard()
-        .slice(1)
-        .every((each) => each[0] === 'initialize'),
-    )
-    const crashes = problems().filter((problem) => /exited/.test(problem)).length
-    assert.equal(crashes, heard().length - 1)
-  })
-
   test('after all: a stateless server is found when it refuses one', async (t) => {
     let ends = 1
     const { heard, revision } = await run(t, (method, params, child) => {
