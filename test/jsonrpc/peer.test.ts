@@ -11,12 +11,7 @@ import {
   readFrame,
 } from '../../src/jsonrpc/frame.js'
 import { type Line, toLine } from '../../src/jsonrpc/line.js'
-import {
-  type PendingAnswer,
-  Peer,
-  type PeerOptions,
-  type PeerOwner,
-} from '../../src/jsonrpc/peer.js'
+import { type PendingAnswer, Peer, type PeerOptions, type PeerOwner } from '../../src/jsonrpc/peer.js'
 import { type RequestId, numericId, readId } from '../../src/jsonrpc/request-id.js'
 import { LongLine, readLong } from '../../src/jsonrpc/long-line.js'
 import { type Edit, splice, type Message } from '../../src/jsonrpc/splice.js'

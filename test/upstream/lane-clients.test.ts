@@ -5,9 +5,6 @@ import { test } from 'node:test'
 import { LaneClients } from '../../src/upstream/server/lane-clients.js'
 import { nobody } from './support/calls.js'
 
-
-
-
 const context = { service: 's', limits: { subscriptionsMax: 10 }, tell: () => {} }
 
 test('what reads the first lists is not counted among the clients that a message may be meant for', () => {

@@ -201,6 +201,4 @@ describe('a call for a server that starts', () => {
       'late {"name":"x","arguments":{"n":2}}',
     ])
   })
-
-  
 })
