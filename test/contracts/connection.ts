@@ -212,16 +212,6 @@ export function holdsConnectionContract(
     assert.equal(left.congested, false)
   })
 
-  test(`${kind}: who starts after the close hears of it, later`, async (t) => {
-    const { left, right } = await open(t)
-    await left.close()
-    const near = new Recorder()
-    left.start(near)
-    assert.deepEqual(near.events, [])
-    await near.seen('closed')
-    await right.close()
-  })
-
   const skip = stops ? false : 'a client is never stopped'
   test(`${kind}: nothing is delivered while reading is off, and nothing is lost`, { skip }, async (t) => {
     const { left, right } = await open(t)
@@ -258,19 +248,6 @@ export function holdsConnectionContract(
     assert.equal(left.backlogBytes, 0)
     if (buffers === 'own') assert.deepEqual(near.events, ['drained'])
     await left.close()
-  })
-
-  test(`${kind}: a connection that has ended is congested no more`, { skip }, async (t) => {
-    const { left, right } = await open(t)
-    left.start(new Recorder())
-    right.read(false)
-    right.start(new Recorder())
-    while (!left.congested) {
-      send(left, big)
-      await turn()
-    }
-    await Promise.all([right.close(), left.close()])
-    assert.equal(left.congested, false)
   })
 
   test(`${kind}: closing while a message is being delivered stops the rest`, async (t) => {

@@ -11,17 +11,10 @@ import {
   readFrame,
 } from '../../src/jsonrpc/frame.js'
 import { type Line, toLine } from '../../src/jsonrpc/line.js'
-import {
-  type PendingAnswer,
-  Peer,
-  type PeerOptions,
-  type PeerOwner,
-  type PeerWatch,
-} from '../../src/jsonrpc/peer.js'
+import { type PendingAnswer, Peer, type PeerOptions, type PeerOwner } from '../../src/jsonrpc/peer.js'
 import { type RequestId, numericId, readId } from '../../src/jsonrpc/request-id.js'
 import { LongLine, readLong } from '../../src/jsonrpc/long-line.js'
 import { type Edit, splice, type Message } from '../../src/jsonrpc/splice.js'
-import { memoryPair } from '../../src/transports/memory.js'
 import { headIn } from '../transports/support/sending.js'
 
 /** A forwarded request. */
@@ -394,20 +387,6 @@ test('a long result leaves in the parts in which it came, with another id betwee
   ])
 })
 
-test('a long request is joined, and what no edit touches leaves from where it lies', () => {
-  const script = new Script()
-  const to = new Peer<Entry>(script, new Diary(), { inflightMax: 3 })
-  const text = `{"jsonrpc":"2.0","id":7,"method":"m","params":{"name":"x","arguments":"${'y'.repeat(20_000)}"}}`
-  const frame = readLong(inTwoParts(text))
-  assert.ok(frame.kind === 'request')
-  const span = frame.params.members.span('name')
-  assert.ok(span !== undefined)
-  to.forward(frame, [{ ...span, bytes: Buffer.from('"own"'), why: 'name' }], entry)
-  assert.deepEqual(script.parts, [
-    ['{"jsonrpc":"2.0","id":', '1', text.slice(23, span.start), '"own"', text.slice(span.end)],
-  ])
-})
-
 test('a long result leaves whole where somebody watches', () => {
   const inputs: string[] = []
   const script = new Script()
@@ -452,28 +431,6 @@ test('the forward tap sees what recomputes the output, and nothing of what the p
   peer.ask('own')
   assert.deepEqual(seen, ['id 22-23,name 54-57', ''])
   assert.deepEqual(script.sent.slice(0, 2), outputs)
-})
-
-test('taps that are set while a connection is open see what follows, and nothing once they are gone', async () => {
-  const [left, right] = memoryPair()
-  const seen: string[] = []
-  const watch: { -readonly [Name in keyof PeerWatch]: PeerWatch[Name] } = {
-    onClosed: () => void seen.push('closed'),
-  }
-  const peer = new Peer(left, new Diary(), { inflightMax: 3, watch })
-  const far = new Peer(right, new Diary(), { inflightMax: 3 })
-  peer.start()
-  far.start()
-  peer.notify('before')
-  watch.wire = (direction, bytes) => void seen.push(`${direction} ${Buffer.from(bytes).toString()}`)
-  watch.forwarded = (input) => void seen.push(`forwarded ${input.toString()}`)
-  peer.pass(notification('{"jsonrpc":"2.0","method":"n"}'), [])
-  watch.wire = undefined
-  watch.forwarded = undefined
-  peer.pass(notification('{"jsonrpc":"2.0","method":"after"}'), [])
-  await peer.close()
-  const line = '{"jsonrpc":"2.0","method":"n"}'
-  assert.deepEqual(seen, [`forwarded ${line}`, `out ${line}`, 'closed'])
 })
 
 test('mints nothing past the limit, and for own requests twice as many', () => {
@@ -626,30 +583,6 @@ test('a forward tap that throws closes the connection, and the message does not 
   assert.equal(script.closeCalls, 1)
 })
 
-test('a wire tap that throws closes its connection and passes nothing', async () => {
-  const [left, right] = memoryPair()
-  const diary = new Diary()
-  const other = new Diary()
-  const peer = new Peer(left, diary, {
-    inflightMax: 3,
-    watch: {
-      wire: (direction) => {
-        if (direction === 'in') throw new Error('disk full')
-      },
-    },
-  })
-  const far = new Peer(right, other, { inflightMax: 3 })
-  peer.start()
-  far.start()
-  const closed = new Promise<void>((resolve) => {
-    other.on = () => resolve()
-  })
-  far.notify('secret')
-  await closed
-  assert.deepEqual(diary.events, ['closed TRANSPORT_TAP'])
-  assert.deepEqual(other.events, ['closed undefined'])
-})
-
 const callbacks: [title: string, provoke: (scene: Scene) => void][] = [
   ['request', ({ script }) => script.says('{"jsonrpc":"2.0","id":1,"method":"m"}')],
   ['notification', ({ script }) => script.says('{"jsonrpc":"2.0","method":"m"}')],
@@ -687,28 +620,4 @@ test('an exception while hearing of the end goes no further either, and is repor
   script.sink?.closed(undefined)
   assert.equal(diary.closes, 1)
   assert.match(String(faults), /a fault/)
-})
-
-test('two peers talk over a pair', async () => {
-  const [left, right] = memoryPair()
-  const client = new Diary()
-  const server = new Diary()
-  const near = new Peer(left, client, { inflightMax: 3 })
-  const far = new Peer(right, server, { inflightMax: 3 })
-  server.on = () => {
-    const frame = server.requests.at(-1)
-    if (frame !== undefined) far.reply(frame.id, '{"sum":1.0}')
-  }
-  near.start()
-  far.start()
-  const answer = await asked(near, 'add').answer
-  assert.ok(answer.kind === 'result')
-  assert.equal(answer.line.toString('utf8', answer.result.start, answer.result.end), '{"sum":1.0}')
-  const ended = new Promise<void>((resolve) => {
-    server.on = () => resolve()
-  })
-  await near.close()
-  await ended
-  assert.deepEqual(server.events, ['request 1 add', 'closed undefined'])
-  assert.deepEqual(client.events, ['closed undefined'])
 })

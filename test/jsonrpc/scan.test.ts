@@ -20,34 +20,6 @@ function failure(text: string | Buffer, depthMax = 128): FrameError {
   return assert.fail(`accepted: ${text.toString()}`)
 }
 
-const accepted: string[] = [
-  '{}',
-  '[]',
-  ' \t\r\n{ "a" : [ 1 , 2 ] , "b" : { } } \n',
-  'true',
-  'false',
-  'null',
-  '0',
-  '-0',
-  '1e5',
-  '1E+5',
-  '-12.50e-07',
-  '1'.repeat(400),
-  '[0,10,0,-1,2.5,3e1, 4 ,5]',
-  '""',
-  '"\\u0000\\uD800\\"\\\\\\/\\b\\f\\n\\r\\t"',
-  '"\u007f\u0080\u2028\u{10ffff}"',
-  '{"":0,"":1}',
-  `"${'x'.repeat(1000)}\\n${'y'.repeat(1000)}"`,
-]
-
-test('accepts JSON', () => {
-  for (const text of accepted) {
-    scan(text)
-    JSON.parse(text)
-  }
-})
-
 const refused: [text: string, offset: number][] = [
   ['', 0],
   ['  ', 2],

@@ -22,12 +22,6 @@ const cases: [title: string, edits: Edit[], output: string][] = [
   ['ends with a long edit', [edit(3, 6, 'x'.repeat(20_000))], `abc${'x'.repeat(20_000)}`],
 ]
 
-test('the output is the input with each edit in its place', () => {
-  for (const [title, edits, output] of cases) {
-    assert.equal(splice(toLine('abcdef'), edits).toString(), output, title)
-  }
-})
-
 test('without edits the output is the input itself; with edits the input stays as it was', () => {
   const input = toLine('abcdef')
   assert.equal(splice(input, []).joined, input)
@@ -62,21 +56,6 @@ test('edits that cannot be applied are a programming error', () => {
 test('edits are put in order; insertions before the replacement at the same place', () => {
   const edits = [edit(4, 5, 'E'), edit(1, 2, 'B'), edit(1, 1, '-')]
   assert.equal(splice(toLine('abcdef'), inOrder(edits)).toString(), 'a-BcdEf')
-})
-
-const multiline: [input: string, output: string][] = [
-  ['{"a":1}', '{"a":1}'],
-  ['{\n "a":1\r\n}', '{  "a":1  }'],
-  ['\r{"a":\n1,"b":"\\n"}\n', ' {"a": 1,"b":"\\n"} '],
-]
-
-test('a line break between tokens becomes a space', () => {
-  for (const [input, output] of multiline) {
-    const line = toLine(input)
-    assert.equal(splice(line, lineBreakEdits(line, [])).toString(), output)
-    assert.equal(toOneLine(line).toString(), output)
-    assert.equal(line.toString(), input, 'the input stays as it was')
-  }
 })
 
 test('a line break that another edit takes away is left to it', () => {

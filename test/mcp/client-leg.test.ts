@@ -65,10 +65,16 @@ interface Said {
   readonly version?: string
   readonly level?: string
   readonly token?: string
+  readonly capabilities?: string
 }
 
-function read({ version = '2026-07-28', level = 'error', token = '1' }: Said): RequestFrame {
-  const meta = `{"progressToken":${token},"${PREFIX}/protocolVersion":"${version}","${PREFIX}/clientCapabilities":{},"${PREFIX}/logLevel":"${level}"}`
+function read({
+  version = '2026-07-28',
+  level = 'error',
+  token = '1',
+  capabilities = '',
+}: Said): RequestFrame {
+  const meta = `{"progressToken":${token},"${PREFIX}/protocolVersion":"${version}","${PREFIX}/clientCapabilities":{${capabilities}},"${PREFIX}/logLevel":"${level}"}`
   const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":${meta}}}`
   const frame = readFrame(toLine(text))
   assert(frame.kind === 'request')
@@ -92,6 +98,11 @@ test('requests that differ in what they say of themselves are taken at their wor
     const received = client.received(frame)
     assert('row' in received)
     assert.equal(received.context?.logLevel, level)
+  }
+  for (const name of ['roots', 'sampling', 'roots']) {
+    const received = client.received(read({ capabilities: `"${name}":{}` }))
+    assert('row' in received)
+    assert.deepEqual([...(received.context?.capabilities.names ?? [])], [name])
   }
 })
 

@@ -8,57 +8,48 @@ import { listShapes, readPage } from '../../src/mcp/list-items.js'
 import type { ListKind } from '../../src/mcp/methods.js'
 
 const S = '"inputSchema":{"type":"object"}'
+const BARE = `{"name":"t",${S}}`
+/** A tool with more members. */
+const tool = (more: string): string => `{"name":"t",${S},${more}}`
+/** A tool whose schema has more members. */
+const schema = (more: string): string => `{"name":"t","inputSchema":{"type":"object",${more}}}`
 
-/** An item, and what becomes of it: the same, another text, or a fault. */
-const cases: readonly (readonly [kind: ListKind, item: string, want: string | RegExp, outputs?: 'any'])[] = [
-  ['tools', `{"name":"t",${S}}`, `{"name":"t",${S}}`],
+/** An item, and what becomes of it: another text, a fault, or the same where nothing is said. */
+const cases: readonly (readonly [
+  kind: ListKind,
+  item: string,
+  want?: string | RegExp | undefined,
+  outputs?: 'any',
+])[] = [
+  ['tools', BARE],
   ['tools', '{"name":"t"}', /^'inputSchema' is missing in 't' of its tools$/],
   ['tools', '{"name":"t","inputSchema":null}', /^'inputSchema' is null in 't'/],
   ['tools', '{"name":"t","inputSchema":[]}', /^'inputSchema' is \[\]/],
   ['tools', '{"name":"t","inputSchema":"x"}', /^'inputSchema' is no object/],
   ['tools', '{"name":"t","inputSchema":{}}', /^'inputSchema.type' is not "object"/],
   ['tools', '{"name":"t","inputSchema":{"anyOf":[{"type":"object"}]}}', /^'inputSchema.type'/],
+  ['tools', schema('"properties":[],"required":null'), BARE],
   [
     'tools',
-    '{"name":"t","inputSchema":{"type":"object","properties":[],"required":null}}',
-    `{"name":"t",${S}}`,
+    schema('"properties":{"a":true,"b":false,"c":null}'),
+    schema('"properties":{"a":{},"b":{"not":{}}}'),
   ],
+  ['tools', schema('"properties":{"required":["a"]}'), /^'inputSchema.properties.required' is no object/],
+  ['tools', schema('"required":[1]'), /^'inputSchema.required\[\]' is no text/],
+  ['tools', tool('"title":null,"description":null,"annotations":null,"outputSchema":null'), BARE],
   [
     'tools',
-    '{"name":"t","inputSchema":{"type":"object","properties":{"a":true,"b":false,"c":null}}}',
-    '{"name":"t","inputSchema":{"type":"object","properties":{"a":{},"b":{"not":{}}}}}',
+    tool('"annotations":{"title":null,"readOnlyHint":true}'),
+    tool('"annotations":{"readOnlyHint":true}'),
   ],
-  [
-    'tools',
-    '{"name":"t","inputSchema":{"type":"object","properties":{"required":["a"]}}}',
-    /^'inputSchema.properties.required' is no object/,
-  ],
-  [
-    'tools',
-    '{"name":"t","inputSchema":{"type":"object","required":[1]}}',
-    /^'inputSchema.required\[\]' is no text/,
-  ],
-  [
-    'tools',
-    `{"name":"t","title":null,"description":null,"annotations":null,"outputSchema":null,${S}}`,
-    `{"name":"t",${S}}`,
-  ],
-  [
-    'tools',
-    `{"name":"t",${S},"annotations":{"title":null,"readOnlyHint":true}}`,
-    `{"name":"t",${S},"annotations":{"readOnlyHint":true}}`,
-  ],
-  ['tools', `{"name":"t",${S},"description":7}`, /^'description' is no text/],
-  [
-    'tools',
-    `{"name":"t",${S},"outputSchema":{"type":"array"}}`,
-    `{"name":"t",${S},"outputSchema":{"type":"array"}}`,
-    'any',
-  ],
-  ...['{"type":"array"}', '{"properties":{}}', '{"type":["object","null"]}', '"x"'].map(
-    (schema) => ['tools', `{"name":"t",${S},"outputSchema":${schema}}`, `{"name":"t",${S}}`] as const,
-  ),
+  ['tools', tool('"description":7'), /^'description' is no text/],
+  ['tools', tool('"outputSchema":{"type":"array"}'), undefined, 'any'],
   ...[
+    '"outputSchema":{"type":"array"}',
+    '"outputSchema":{"properties":{}}',
+    '"outputSchema":{"type":["object","null"]}',
+    '"outputSchema":"x"',
+    '"outputSchema":{"type":"object","properties":{"s":{"$ref":"#/$defs/X"}}}',
     '"icons":[{}]',
     '"icons":[null]',
     '"icons":{"src":"u"}',
@@ -66,12 +57,8 @@ const cases: readonly (readonly [kind: ListKind, item: string, want: string | Re
     '"icons":[{"src":"u","theme":"blue"}]',
     '"execution":{"taskSupport":"never"}',
     '"annotations":{"readOnlyHint":"yes"}',
-  ].map((hint) => ['tools', `{"name":"t",${S},${hint}}`, `{"name":"t",${S}}`] as const),
-  [
-    'tools',
-    `{"name":"t",${S},"icons":[{"src":"u","mimeType":null}]}`,
-    `{"name":"t",${S},"icons":[{"src":"u"}]}`,
-  ],
+  ].map((hint) => ['tools', tool(hint), BARE] as const),
+  ['tools', tool('"icons":[{"src":"u","mimeType":null}]'), tool('"icons":[{"src":"u"}]')],
   ...['{"audience":["everyone"]}', '{"priority":7}', '{"lastModified":"yesterday"}'].map(
     (hint) =>
       ['resources', `{"uri":"u","name":"n","annotations":${hint}}`, '{"uri":"u","name":"n"}'] as const,
@@ -79,23 +66,9 @@ const cases: readonly (readonly [kind: ListKind, item: string, want: string | Re
   ...[
     '"annotations":{"audience":["user"],"priority":0.5,"lastModified":"2025-01-12T15:00:58Z"}',
     '"icons":[{"src":"u","sizes":["48x48"],"theme":"dark"}]',
-  ].map((hint) => ['resources', `{"uri":"u","name":"n",${hint}}`, `{"uri":"u","name":"n",${hint}}`] as const),
-  [
-    'tools',
-    `{"name":"t",${S},"outputSchema":{"$ref":"#/$defs/A~1b","$defs":{"A/b":{}}}}`,
-    `{"name":"t",${S},"outputSchema":{"$ref":"#/$defs/A~1b","$defs":{"A/b":{}}}}`,
-    'any',
-  ],
-  [
-    'tools',
-    `{"name":"t",${S},"outputSchema":{"type":"object","$ref":"#/$defs/%zz","$defs":{"%zz":{}}}}`,
-    `{"name":"t",${S},"outputSchema":{"type":"object","$ref":"#/$defs/%zz","$defs":{"%zz":{}}}}`,
-  ],
-  [
-    'tools',
-    `{"name":"t",${S},"outputSchema":{"type":"object","properties":{"s":{"$ref":"#/$defs/X"}}}}`,
-    `{"name":"t",${S}}`,
-  ],
+  ].map((hint) => ['resources', `{"uri":"u","name":"n",${hint}}`] as const),
+  ['tools', tool('"outputSchema":{"$ref":"#/$defs/A~1b","$defs":{"A/b":{}}}'), undefined, 'any'],
+  ['tools', tool('"outputSchema":{"type":"object","$ref":"#/$defs/%zz","$defs":{"%zz":{}}}')],
   ['tools', `{${S}}`, /^'name' is missing in one of its tools$/],
   ['prompts', '{"name":"p","arguments":null,"title":""}', '{"name":"p","title":""}'],
   [
@@ -109,7 +82,7 @@ const cases: readonly (readonly [kind: ListKind, item: string, want: string | Re
   ['templates', '{"uriTemplate":"u","name":null}', /^'name' is null in 'u'/],
 ]
 
-for (const [kind, item, want, outputs] of cases)
+for (const [kind, item, want = item, outputs] of cases)
   test(`${kind} ${item} ${outputs ?? ''}`, () => {
     const frame = readFrame(
       toLine(`{"jsonrpc":"2.0","id":1,"result":{"${listShapes[kind].items}":[${item}]}}`),

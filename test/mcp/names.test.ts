@@ -70,19 +70,6 @@ describe('publicName', () => {
 })
 
 describe('public names', () => {
-  it('maps both ways', () => {
-    const { publicNames, targets, collisions } = resolveNames([service('a', ['x', 'y']), service('b', ['x'])])
-    assert.deepEqual(
-      [...(publicNames[0] ?? [])],
-      [
-        ['x', 'a__x'],
-        ['y', 'a__y'],
-      ],
-    )
-    assert.deepEqual(targets.get('b__x'), { service: 'b', own: 'x' })
-    assert.deepEqual(collisions, [])
-  })
-
   it('lets the earlier keep a name, and gives the later one that depends on itself alone', () => {
     const first = resolveNames([service('a', ['b__c']), service('a__b', ['c'])])
     const other = resolveNames([service('x', ['y']), service('a', ['b__c']), service('a__b', ['c'])])
@@ -99,30 +86,10 @@ describe('public names', () => {
     ])
   })
 
-  it('survives a name made to look like a hashed one', () => {
-    const pair = [service('a', ['b__c']), service('a__b', ['c'])]
-    const taken = resolveNames(pair).publicNames[1]?.get('c') ?? ''
-    const { targets } = resolveNames([service('z', [taken], false), ...pair])
-    assert.equal(targets.size, 3)
-    assert.equal(targets.get(taken)?.service, 'z')
-  })
-
   it('passes names through untouched without a prefix, odd ones too', () => {
     const names = ['résumé/now', '', '__proto__', 'x'.repeat(200)]
     const { publicNames } = resolveNames([service('a', names, false)])
     assert.deepEqual([...(publicNames[0]?.values() ?? [])], names)
-  })
-
-  it('resolves collisions without a prefix as well', () => {
-    const { publicNames } = resolveNames([service('a', ['read'], false), service('b', ['read'], false)])
-    assert.equal(publicNames[0]?.get('read'), 'read')
-    assert.match(publicNames[1]?.get('read') ?? '', /^read_[0-9a-z]{10}$/)
-  })
-
-  it('leaves names that differ by case only', () => {
-    const { publicNames, collisions } = resolveNames([service('Git', ['log']), service('git', ['log'])])
-    assert.equal(publicNames[1]?.get('log'), 'git__log')
-    assert.deepEqual(collisions, [])
   })
 })
 

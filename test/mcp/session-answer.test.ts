@@ -14,61 +14,54 @@ import { nobody } from '../upstream/support/calls.js'
 const type = '"resultType":"complete"'
 const server = '"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}'
 
-interface Told {
+interface More {
   readonly method?: string
   readonly isWrapped?: boolean
-  readonly given: string
-  /** The result, or a part of the error. */
-  readonly want: string
 }
 
-const cases: readonly (readonly [title: string, told: Told])[] = [
-  ['the type goes', { given: `{${type},"content":[]}`, want: '{"content":[]}' }],
-  ['so it does alone', { given: `{${type}}`, want: '{}' }],
-  ['and among spaces', { given: `{${type} , "content":[ ]}`, want: '{"content":[ ]}' }],
-  ['and in another place', { given: `{"content":[],${type}}`, want: '{"content":[]}' }],
-  ['and between others', { given: `{"a":1,${type},"b":2}`, want: '{"a":1,"b":2}' }],
-  ['and behind spaces', { given: `{"a":1 , ${type} }`, want: '{"a":1 }' }],
-  ['and before a comma in a line of its own', { given: `{"a":1 ,${type} ,"b":2}`, want: '{"a":1 ,"b":2}' }],
-  ['and written in another way', { given: '{"a":1,"resultType":"compl\\u0065te"}', want: '{"a":1}' }],
-  ['also where it stands twice', { given: `{${type},"a":1,${type}}`, want: '{"a":1}' }],
-  ['what has none passes', { given: '{"content":[]}', want: '{"content":[]}' }],
-  ['another type does not', { given: '{"resultType":"x","a":1}', want: "a result of the type 'x'" }],
-  ['the name of the server goes', { given: `{${type},"a":1,${server}}`, want: '{"a":1}' }],
-  ['and between others', { given: `{${server}, "a":1,${type}}`, want: '{"a":1}' }],
-  ['where nothing else is said', { given: `{${type},${server}}`, want: '{}' }],
+/** What a server gives, and the result of the client, or a part of the error. */
+const cases: readonly (readonly [title: string, given: string, want: string, more?: More])[] = [
+  ['the type goes', `{${type},"content":[]}`, '{"content":[]}'],
+  ['so it does alone', `{${type}}`, '{}'],
+  ['and among spaces', `{${type} , "content":[ ]}`, '{"content":[ ]}'],
+  ['and in another place', `{"content":[],${type}}`, '{"content":[]}'],
+  ['and between others', `{"a":1,${type},"b":2}`, '{"a":1,"b":2}'],
+  ['and behind spaces', `{"a":1 , ${type} }`, '{"a":1 }'],
+  ['and before a comma in a line of its own', `{"a":1 ,${type} ,"b":2}`, '{"a":1 ,"b":2}'],
+  ['and written in another way', '{"a":1,"resultType":"compl\\u0065te"}', '{"a":1}'],
+  ['also where it stands twice', `{${type},"a":1,${type}}`, '{"a":1}'],
+  ['what has none passes', '{"content":[]}', '{"content":[]}'],
+  ['another type does not', '{"resultType":"x","a":1}', "a result of the type 'x'"],
+  ['the name of the server goes', `{${type},"a":1,${server}}`, '{"a":1}'],
+  ['and between others', `{${server}, "a":1,${type}}`, '{"a":1}'],
+  ['where nothing else is said', `{${type},${server}}`, '{}'],
   [
     'but not what stands beside it in _meta',
-    { given: `{${server.replace('{', '{"b":1,')},"a":1,${type}}`, want: '{"_meta":{"b":1},"a":1}' },
+    `{${server.replace('{', '{"b":1,')},"a":1,${type}}`,
+    '{"_meta":{"b":1},"a":1}',
   ],
-  ['nor an empty _meta of its own', { given: `{${type},"_meta":{}}`, want: '{"_meta":{}}' }],
+  ['nor an empty _meta of its own', `{${type},"_meta":{}}`, '{"_meta":{}}'],
   [
     'and no more of what stands beside it',
-    { given: `{${type},"_meta":{"b":1},"ttlMs":1}`, want: '{"_meta":{"b":1},"ttlMs":1}' },
+    `{${type},"_meta":{"b":1},"ttlMs":1}`,
+    '{"_meta":{"b":1},"ttlMs":1}',
   ],
   [
     'hints go from what is read',
-    {
-      method: 'resources/read',
-      given: `{${type},"ttlMs":0,"cacheScope":"private","contents":[]}`,
-      want: '{"contents":[]}',
-    },
+    `{${type},"ttlMs":0,"cacheScope":"private","contents":[]}`,
+    '{"contents":[]}',
+    { method: 'resources/read' },
   ],
   [
     'a value that is no object becomes a member of one',
-    {
-      isWrapped: true,
-      given: `{${type},"structuredContent":[1]}`,
-      want: '{"structuredContent":{"result":[1]}}',
-    },
+    `{${type},"structuredContent":[1]}`,
+    '{"structuredContent":{"result":[1]}}',
+    { isWrapped: true },
   ],
-  [
-    'but not where it should be one',
-    { given: `{${type},"structuredContent":{}}`, want: '{"structuredContent":{}}' },
-  ],
+  ['but not where it should be one', `{${type},"structuredContent":{}}`, '{"structuredContent":{}}'],
 ]
 
-for (const [title, { method = 'tools/call', isWrapped = false, given, want }] of cases)
+for (const [title, given, want, { method = 'tools/call', isWrapped = false } = {}] of cases)
   test(title, () => {
     const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"result":${given}}`))
     const asked = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"${method}"}`))

@@ -18,87 +18,55 @@ const rowOf = (method: string): NonNullable<ReturnType<typeof requests.get>> => 
 const type = '"resultType":"complete"'
 const hints = '"ttlMs":0,"cacheScope":"private"'
 
-const cases: readonly (readonly [
-  title: string,
-  era: 'session' | 'stateless',
-  method: string,
-  given: string,
-  want: string | undefined,
-])[] = [
-  ['a result gets its type', 'session', 'tools/call', '{"content":[]}', `{${type},"content":[]}`],
-  ['so does one without members', 'session', 'tools/call', '{ }', `{${type} }`],
+type Rows = readonly (readonly [title: string, given: string, want: string | undefined])[]
+
+/** By the era of the server and the method of the call. */
+const cases: readonly (readonly [era: 'session' | 'stateless', method: string, rows: Rows])[] = [
   [
-    'what is read gets hints',
-    'session',
-    'resources/read',
-    '{ "contents":[]}',
-    `{${type},${hints}, "contents":[]}`,
-  ],
-  ['so does nothing', 'session', 'resources/read', '{}', `{${type},${hints}}`],
-  [
-    'hints of a server without types are wrong',
-    'session',
-    'resources/read',
-    '{"ttlMs":9,"a":1}',
-    `{${type},"ttlMs":0,"cacheScope":"private","a":1}`,
-  ],
-  [
-    'so is a type of its own',
     'session',
     'tools/call',
-    '{"a":1,"resultType":"input_required"}',
-    '{"resultType":"complete","a":1}',
+    [
+      ['a result gets its type', '{"content":[]}', `{${type},"content":[]}`],
+      ['so does one without members', '{ }', `{${type} }`],
+      ['a type of its own is wrong', '{"a":1,"resultType":"input_required"}', `{${type},"a":1}`],
+      ['the word further inside is no type', '{"a":{"resultType":"x"}}', `{${type},"a":{"resultType":"x"}}`],
+      ['of two words neither stays', '{"resultType":"task","a":1,"resultType":7}', `{${type},"a":1}`],
+      ['nor does one with an escape', '{"result\\u0054ype":"task","resultType":7}', `{${type}}`],
+      ['what is no object is no result', '[1]', undefined],
+    ],
   ],
   [
-    'the word further inside is no type',
     'session',
-    'tools/call',
-    '{"a":{"resultType":"x"}}',
-    `{${type},"a":{"resultType":"x"}}`,
-  ],
-  [
-    'a typed result passes',
-    'stateless',
     'resources/read',
-    '{"a":1,"resultType":"complete"}',
-    '{"a":1,"resultType":"complete"}',
+    [
+      ['what is read gets hints', '{ "contents":[]}', `{${type},${hints}, "contents":[]}`],
+      ['so does nothing', '{}', `{${type},${hints}}`],
+      ['hints of a server without types are wrong', '{"ttlMs":9,"a":1}', `{${type},${hints},"a":1}`],
+    ],
   ],
   [
-    'so does one that spells it in another way',
     'stateless',
     'tools/call',
-    '{"a":1,"resultType":"compl\\u0065te"}',
-    '{"a":1,"resultType":"compl\\u0065te"}',
+    [
+      ['a typed result passes', '{"a":1,"resultType":"complete"}', '{"a":1,"resultType":"complete"}'],
+      ['so it does spelled so', '{"resultType":"compl\\u0065te"}', '{"resultType":"compl\\u0065te"}'],
+      ['a type that is no text does not', '{"a":1,"resultType":7}', undefined],
+      ['one that should be typed gets its type', '{"a":1}', `{${type},"a":1}`],
+      ['one of another type does not pass', '{"resultType":"x"}', undefined],
+    ],
   ],
-  ['a type that is no text does not', 'stateless', 'tools/call', '{"a":1,"resultType":7}', undefined],
-  ['one that should be typed gets its type', 'stateless', 'tools/call', '{"a":1}', `{${type},"a":1}`],
-  ['one of another type does not pass', 'stateless', 'tools/call', '{"resultType":"x"}', undefined],
-  [
-    'of two words of the same name neither stays',
-    'session',
-    'tools/call',
-    '{"resultType":"input_required","a":1,"resultType":7}',
-    '{"resultType":"complete","a":1}',
-  ],
-  [
-    'nor does one with an escape in its name',
-    'session',
-    'tools/call',
-    '{"result\\u0054ype":"input_required","resultType":7}',
-    '{"resultType":"complete"}',
-  ],
-  ['what is no object is no result', 'session', 'tools/call', '[1]', undefined],
 ]
 
 describe('a result of a server', () => {
-  for (const [title, form, method, given, want] of cases)
-    test(title, () => {
-      const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"result":${given}}`))
-      assert(frame.kind === 'result')
-      const edits = resultEdits(frame, form, rowOf(method))
-      const said = edits && splice(frame.line, inOrder(edits)).toString()
-      assert.equal(said, want && `{"jsonrpc":"2.0","id":1,"result":${want}}`)
-    })
+  for (const [era, method, rows] of cases)
+    for (const [title, given, want] of rows)
+      test(`with ${era}, to ${method}: ${title}`, () => {
+        const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"result":${given}}`))
+        assert(frame.kind === 'result')
+        const edits = resultEdits(frame, era, rowOf(method))
+        const said = edits && splice(frame.line, inOrder(edits)).toString()
+        assert.equal(said, want && `{"jsonrpc":"2.0","id":1,"result":${want}}`)
+      })
 
   for (const word of ['"text":"x"', '"resultType":"mine"'])
     test(`that is long gets its type in its parts: ${word}`, () => {

@@ -133,19 +133,3 @@ test('what is found is an id of the top level, and is the same whatever the chun
     { numRuns: numRuns(600) },
   )
 })
-
-test('an id in the beginning or at the end of a long answer is found, whatever stands between', () => {
-  const ids = fc.constantFrom('1', '"a"', '1.0', '"\\"}"', `"${'i'.repeat(300)}"`)
-  const filler = fc.nat(40_000).map((length) => `["${'x'.repeat(length)}"]`)
-  fc.assert(
-    fc.property(ids, value, filler, fc.boolean(), sizes, (wanted, between, long, isFirst, random) => {
-      // Texts of more than JSON are cut where they are no JSON.
-      fc.pre(membersOf(Buffer.from(`{"a":${between}}`, 'latin1')).length > 0)
-      const result = `"result":{"a":${between},"b":${long},"c":${between}}`
-      const text = isFirst ? `{"id":${wanted},${result}}` : `{${result},"id":${wanted}}`
-      const parts = cut(Buffer.from(text, 'latin1'), random)
-      assert.deepEqual(found(parts), [wanted, false])
-    }),
-    { numRuns: numRuns(200) },
-  )
-})

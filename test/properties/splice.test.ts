@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { toLine, hasLineBreaks } from '../../src/jsonrpc/line.js'
-import { lineBreakEdits, type Edit, inOrder, splice } from '../../src/jsonrpc/splice.js'
+import { lineBreakEdits, type Edit, splice } from '../../src/jsonrpc/splice.js'
 import { numRuns } from './runs.js'
 
 /** Applies edits from the last to the first, on a list of bytes. */
@@ -40,26 +40,6 @@ test('splice does what its edits say, and no more', () => {
       assert.equal(Buffer.from(output.buffer, output.byteOffset + output.length, 1)[0], 0x0a)
     }),
     { numRuns: numRuns(1000) },
-  )
-})
-
-test('edits may be made in any order', () => {
-  fc.assert(
-    fc.property(
-      spliced.filter(([, edits]) => new Set(edits.map(({ start }) => start)).size === edits.length),
-      fc.infiniteStream(fc.nat()),
-      ([input, edits], random) => {
-        const shuffled = edits
-          .map((edit) => ({ edit, key: random.next().value }))
-          .sort((a, b) => a.key - b.key)
-        const line = toLine(input)
-        assert.equal(
-          splice(line, inOrder(shuffled.map(({ edit }) => edit))).joined.compare(naive(input, edits)),
-          0,
-        )
-      },
-    ),
-    { numRuns: numRuns(500) },
   )
 })
 

@@ -49,21 +49,6 @@ for (const [title, outcome, expected] of cases) {
   })
 }
 
-test('nothing is made of a call that nobody listens for', () => {
-  const { events, reports, readings } = reporting()
-  for (const [, outcome] of cases) reports.settled(callOf('1', 0), outcome)
-  assert.equal(readings(), 0)
-  const offs = [events.on('failure', () => {}), events.on('failure', () => {})]
-  for (const [, outcome] of cases) reports.settled(callOf('1', 0), outcome)
-  assert.equal(readings(), 4, 'only failures are wanted')
-  offs.pop()?.()
-  reports.settled(callOf('1', 0), down)
-  assert.equal(readings(), 5, 'one of two has left')
-  offs.pop()?.()
-  reports.settled(callOf('1', 0), down)
-  assert.equal(readings(), 5, 'nobody is left')
-})
-
 const frameOf = (text: string): Frame => readFrame(toLine(text))
 
 test('the bytes of arguments and result are there while the event is emitted, and not after it', () => {

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type Socket, connect as netConnect } from 'node:net'
-import { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
 import type { Connect } from '../../src/runtime/runtime.js'
 import {
@@ -71,34 +70,6 @@ describe('a connection', () => {
     await closing(sockets[0])
   })
 
-  test('that rests is closed though its answer waited for its reader for longer than that time', async (t) => {
-    const made: Socket[] = []
-    const connect: Connect = (to) => {
-      const socket = connectPlain(to)
-      made.push(socket)
-      return socket
-    }
-    const { agent } = await agentAt(
-      t,
-      (socket) => socket.write(answer('x')),
-      { idleSocketMs: 50 },
-      { connect },
-    )
-    const from = await new Promise<HttpAnswer>((resolve, failed) => {
-      const responded = (paused: HttpAnswer) => {
-        paused.read(false)
-        resolve(paused)
-      }
-      agent.request(HEAD, undefined, { responded, failed })
-    })
-    const [socket] = made
-    assert.ok(socket)
-    await once(socket, 'timeout')
-    const closed = closing(socket)
-    from.read(true)
-    await closed
-  })
-
   test('is used again though its answer came before the request had left', async (t) => {
     const { sockets, ask } = await agentAt(t, (socket) => socket.write(answer('x')), {}, { reads: false })
     const large = ask({ body: Buffer.alloc(8 * 1024 * 1024) })
@@ -112,16 +83,6 @@ describe('a connection', () => {
 })
 
 describe('a request', () => {
-  test('is sent on a socket that needs not be connected', async (t) => {
-    const [near, far] = pipe()
-    far.once('data', () => far.write(answer('x')))
-    const url = new URL('http://somewhere.test/')
-    const agent = new HttpAgent(url, limits, () => near)
-    t.after(() => agent.destroy())
-    const asked = asking(agent, {})
-    assert.equal((await asked.done).body, 'x')
-  })
-
   test('fails where there are as many connections as there may be', async (t) => {
     const asked: Socket[] = []
     const { sockets, ask } = await agentAt(t, (socket) => void asked.push(socket), { socketsMax: 1 })
@@ -141,17 +102,6 @@ describe('a request', () => {
     assert.equal(second.channel, first.channel)
     first.channel?.leave(first.user)
     assert.equal((await second.done).body, 'x')
-  })
-
-  test('is told that it was cut, and that it never left', async (t) => {
-    const { ask, server } = await agentAt(t, (socket) => socket.destroy())
-    const cut = ask()
-    await assert.rejects(cut.done, { code: 'ECONNRESET' })
-    assert.equal(cut.channel?.isConnected, true)
-    await new Promise((resolve) => server.close(resolve))
-    const refused = ask()
-    await assert.rejects(refused.done, { code: 'ECONNREFUSED' })
-    assert.equal(refused.channel?.isConnected, false)
   })
 
   test('with a header that would be two is refused', async (t) => {
@@ -250,23 +200,6 @@ function read(from: HttpAnswer, done: (read: Read) => void): void {
     // The connection is free in the next turn.
     end: () => setImmediate(() => done({ status: from.status, body: Buffer.concat(parts).toString() })),
     cut: () => done({ status: from.status, body: '(cut)' }),
-  })
-}
-
-/** Two ends of one connection in memory. */
-function pipe(): [Duplex, Duplex] {
-  const near = endOf(() => far)
-  const far: Duplex = endOf(() => near)
-  return [near, far]
-}
-
-function endOf(other: () => Duplex): Duplex {
-  return new Duplex({
-    read: () => {},
-    write: (chunk: Buffer, _encoding, done) => {
-      other().push(chunk)
-      done()
-    },
   })
 }
 

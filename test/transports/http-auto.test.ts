@@ -2,33 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HttpAgent, connectPlain } from '../../src/transports/http1/client.js'
-import { HttpLink } from '../../src/transports/http-client/link.js'
-import {
-  Heard,
-  type Scope,
-  answerOf,
-  bytesOf,
-  events,
-  json,
-  scripted,
-  target,
-  testLimits,
-} from './support/scripted.js'
-import { send } from './support/sending.js'
-
-test('a refusal after a first answer is a refusal and nothing more', async (t) => {
-  const server = await scripted(t, (seen, response) => {
-    if (seen.rpc === 'initialize') json(response, answerOf(seen.id))
-    else response.writeHead(404, { 'content-type': 'text/plain' }).end('no')
-  })
-  const { heard, link } = maybeOlder(t, server.url)
-  send(link, bytesOf('{"jsonrpc":"2.0","id":1,"method":"initialize"}'))
-  await heard.until(() => heard.messages.length === 1)
-  send(link, bytesOf('{"jsonrpc":"2.0","id":2,"method":"work"}'))
-  await heard.until(() => heard.failures.length === 1)
-  assert.deepEqual([heard.failures[0]?.error.code, server.seen.length], ['TRANSPORT_STATUS', 2])
-})
+import { answerOf, connect, events, scripted } from './support/scripted.js'
 
 test('a server that refuses the first POST is asked for its stream, and one that has none is described by the first refusal', async (t) => {
   for (const isOlder of [true, false]) {
@@ -43,30 +17,15 @@ test('a server that refuses the first POST is asked for its stream, and one that
       stream = response
     })
     let stream: { write(text: string): unknown } | undefined
-    const { heard, link } = maybeOlder(t, server.url, (is) => found.push(is))
-    send(link, bytesOf('{"jsonrpc":"2.0","id":1,"method":"initialize"}'))
+    const onOlder = (is: boolean): void => void found.push(is)
+    const { heard, request, connection } = connect(t, server.url, {}, { older: 'maybe', onOlder })
+    request(1, 'initialize')
     await heard.until(() => heard.messages.length === 1 || heard.closed !== undefined)
     assert.deepEqual(heard.messages, isOlder ? [answerOf(1)] : [])
     assert.deepEqual(
       [found, heard.closed?.cause?.details?.['status']],
       [[isOlder], isOlder ? undefined : 405],
     )
-    await link.close()
+    await connection.close()
   }
 })
-
-function maybeOlder(
-  scope: Scope,
-  url: URL,
-  onOlder: (isOlder: boolean) => void = () => {},
-): { heard: Heard; link: HttpLink } {
-  const heard = new Heard()
-  const agent = new HttpAgent(url, testLimits, connectPlain)
-  const link = new HttpLink(target(url), agent, { older: 'maybe', onOlder })
-  link.start(heard.sink)
-  scope.after(async () => {
-    await link.close()
-    agent.destroy()
-  })
-  return { heard, link }
-}

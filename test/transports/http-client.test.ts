@@ -3,21 +3,8 @@
 import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
-import { HttpAgent, connectPlain } from '../../src/transports/http1/client.js'
-import { HttpLink } from '../../src/transports/http-client/link.js'
 import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
-import {
-  type Handler,
-  Heard,
-  answerOf,
-  bytesOf,
-  connect,
-  events,
-  json,
-  scripted,
-  target,
-} from './support/scripted.js'
-import { send } from './support/sending.js'
+import { type Handler, answerOf, connect, events, json, scripted } from './support/scripted.js'
 
 const INIT = '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}'
 const NOTE = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
@@ -146,22 +133,6 @@ describe('one answer', () => {
     assert.deepEqual(heard.failures, [])
   })
 
-  test('events as they arrive, in pieces', async (t) => {
-    let more: (() => void) | undefined
-    const server = await scripted(t, (seen, response) => {
-      events(response, 'id: 0\ndata:\n\n: hello\n\nevent: message\nda')
-      response.write('ta: {"jsonrpc":"2.0","method":"n/1"}\n\n')
-      more = () => response.end(`data: ${answerOf(seen.id)}\n\n`)
-    })
-    const { heard, request } = connect(t, server.url)
-    request('a', 'work')
-    await heard.until(() => heard.messages.length === 1)
-    more?.()
-    await heard.until(() => heard.messages.length === 2)
-    assert.deepEqual(heard.during, ['"a"', '"a"'])
-    assert.deepEqual(heard.failures, [])
-  })
-
   test('over the limit, said or not', async (t) => {
     const limits = {
       ...defaultHttpClientLimits,
@@ -198,17 +169,6 @@ describe('attempts', () => {
     assert.match(heard.failures[0]?.error.message ?? '', /connect ECONNREFUSED/)
     assert.equal(heard.closed?.cause?.code, 'TRANSPORT_UNREACHABLE')
   })
-
-  for (const status of [429, 503])
-    test(`HTTP ${status} with a time: sent three times`, async (t) => {
-      const server = await scripted(t, (_seen, response) => {
-        response.writeHead(status, { 'retry-after': '0' }).end()
-      })
-      const { heard, request } = connect(t, server.url)
-      request(1, 'work')
-      await heard.until(() => heard.failures.length === 1)
-      assert.equal(server.seen.length, 3)
-    })
 
   test('a redirect within the origin is followed and remembered', async (t) => {
     const server = await scripted(t, (seen, response) => {
@@ -342,67 +302,36 @@ describe('a session', () => {
       )
     })
 
-  test('nothing overtakes notifications/initialized over HTTP+SSE either', async (t) => {
-    const order: unknown[] = []
-    let stream: ServerResponse | undefined
-    const server = await scripted(t, (seen, response) => {
-      if (seen.method === 'GET') {
-        stream = response
-        return events(response, 'event: endpoint\ndata: /messages\n\n')
-      }
-      order.push(seen.rpc)
-      setTimeout(
-        () => {
+  for (const older of ['maybe', 'yes'] as const)
+    test(`nothing overtakes notifications/initialized, older transport: ${older}`, async (t) => {
+      const order: unknown[] = []
+      let stream: ServerResponse | undefined
+      const server = await scripted(t, (seen, response) => {
+        if (seen.method === 'GET' && older === 'maybe') return void response.writeHead(405).end()
+        if (seen.method === 'GET') return events((stream = response), 'event: endpoint\ndata: /messages\n\n')
+        order.push(seen.rpc)
+        const take = (): void => {
+          order.push(`${String(seen.rpc)} is taken`)
+          const answer = seen.id === undefined ? undefined : answerOf(seen.id, INIT)
+          if (older === 'maybe' && answer !== undefined) return json(response, answer)
           response.writeHead(202).end()
-          if (seen.id !== undefined) stream?.write(`data: ${answerOf(seen.id, INIT)}\n\n`)
-        },
-        seen.rpc === 'work' ? 0 : 50,
-      )
-      response.on('finish', () => order.push(`${String(seen.rpc)} is taken`))
+          if (answer !== undefined) stream?.write(`data: ${answer}\n\n`)
+        }
+        setTimeout(take, seen.rpc === 'work' ? 0 : 50)
+      })
+      const { heard, request, send } = connect(t, server.url, {}, { older })
+      request(1, 'initialize')
+      await heard.until(() => heard.messages.length === 1)
+      send(NOTE)
+      request(2, 'work')
+      await heard.until(() => heard.messages.length === 2)
+      assert.deepEqual(order.slice(2), [
+        'notifications/initialized',
+        'notifications/initialized is taken',
+        'work',
+        'work is taken',
+      ])
     })
-    const heard = new Heard()
-    const agent = new HttpAgent(server.url, defaultHttpClientLimits, connectPlain)
-    const connection = new HttpLink(target(server.url), agent, { older: 'yes' })
-    connection.start(heard.sink)
-    t.after(() => agent.destroy())
-    const say = (text: string): void => send(connection, bytesOf(text))
-    say('{"jsonrpc":"2.0","id":1,"method":"initialize"}')
-    await heard.until(() => heard.messages.length === 1)
-    say(NOTE)
-    say('{"jsonrpc":"2.0","id":2,"method":"work"}')
-    await heard.until(() => heard.messages.length === 2)
-    assert.deepEqual(order.slice(2, 5), [
-      'notifications/initialized',
-      'notifications/initialized is taken',
-      'work',
-    ])
-    await connection.close()
-  })
-
-  test('nothing overtakes notifications/initialized', async (t) => {
-    const order: unknown[] = []
-    const server = await scripted(t, (seen, response) => {
-      order.push(seen.rpc)
-      if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT))
-      else if (seen.rpc === 'notifications/initialized')
-        setTimeout(() => {
-          order.push('ready')
-          response.writeHead(202).end()
-        }, 50)
-      else if (seen.method === 'GET') response.writeHead(405).end()
-      else json(response, answerOf(seen.id))
-    })
-    const { heard, request, send } = connect(t, server.url)
-    request(1, 'initialize')
-    await heard.until(() => heard.messages.length === 1)
-    send(NOTE)
-    request(2, 'work')
-    await heard.until(() => heard.messages.length === 2)
-    assert.deepEqual(
-      order.filter((each) => each !== undefined),
-      ['initialize', 'notifications/initialized', 'ready', 'work'],
-    )
-  })
 
   test('the standalone stream comes back, with the last event id', async (t) => {
     let streams = 0

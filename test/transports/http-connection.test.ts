@@ -82,16 +82,6 @@ test('a request for another protocol is answered in this one, and the connection
   assert.equal(statusOf(await wire.hears('"id":2')), 200)
 })
 
-test('a head may come in pieces', async (t) => {
-  const { port } = await front(t)
-  const wire = new Wire(t, port)
-  for (const piece of `${post(port, message('echo', 1))}${post(port, message('echo', 2))}`) {
-    wire.say(piece)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  assert.match(await wire.hears('"id":2'), /"id":2/)
-})
-
 test('an empty line behind a body is ignored, and the end of its connection is seen', async (t) => {
   const { port, sessions } = await front(t)
   const wire = new Wire(t, port)

@@ -9,7 +9,7 @@ import type {
   CredentialVerdict,
   HttpCredentials,
 } from '../../src/transports/http-client/options.js'
-import { type Handler, answerOf, connect, events, json, scripted } from './support/scripted.js'
+import { type Handler, answerOf, connect, json, scripted } from './support/scripted.js'
 
 /** Credentials that note what they are told; the nth credential has the secret n. */
 class NotingCredentials implements HttpCredentials {
@@ -114,20 +114,5 @@ describe('credentials', () => {
     request(1, 'work')
     await heard.until(() => heard.failures.length === 1)
     assert.deepEqual(credentials.told, [])
-  })
-
-  test('say why the rest of an answer cannot be had', async (t) => {
-    const server = await scripted(t, (seen, response) => {
-      if (seen.method === 'GET') return void response.writeHead(403).end()
-      events(response, 'id: e1\nretry: 1\ndata: \n\n')
-      response.end()
-    })
-    const error = new TransportError('TRANSPORT_AUTH', 'a login is needed')
-    const credentials = new NotingCredentials(error)
-    const { heard, request } = connect(t, server.url, { credentials })
-    request(1, 'work')
-    await heard.until(() => heard.failures.length === 1)
-    assert.equal(heard.failures[0]?.error, error)
-    assert.deepEqual(credentials.told, [{ status: 403, challenges: [], rpc: undefined, secret: '1' }])
   })
 })

@@ -9,7 +9,8 @@ import { defaultHttpServerLimits } from '../../src/transports/http-server/front-
 import type { HttpEnvironment } from '../../src/transports/http-server/endpoint.js'
 import { FrontListener } from '../../src/transports/http-server/front-listener.js'
 import { UnfinishedLine } from '../../src/transports/unfinished-line.js'
-import { type Scope, front, handshake, message, posting, raw, send } from './support/http.js'
+import { FakeClock } from '../upstream/support/fake-clock.js'
+import { type Scope, front, message, opened, posting, raw, send } from './support/http.js'
 
 /** A connection of a client that reads nothing until it is told to. */
 function dial(scope: Scope, port: number): Socket {
@@ -48,21 +49,16 @@ class Bench {
   readonly warnings: string[] = []
   readonly server: Promise<Server>
   served = 0
-  nowMs = 0
-  readonly #timers = new Set<{ readonly atMs: number; readonly fire: () => void }>()
+  readonly clock = new FakeClock()
 
   constructor(listen?: HttpEnvironment['listen']) {
     let found: (server: Server) => void
     this.server = new Promise((resolve) => (found = resolve))
     const environment: HttpEnvironment = {
       limits: defaultHttpServerLimits,
-      setTimer: (delayMs, fire) => {
-        const timer = { atMs: this.nowMs + delayMs, fire }
-        this.#timers.add(timer)
-        return { cancel: () => void this.#timers.delete(timer) }
-      },
-      now: () => this.nowMs,
-      wallNow: () => this.nowMs,
+      setTimer: this.clock.setTimer.bind(this.clock),
+      now: () => this.clock.now(),
+      wallNow: () => this.clock.now(),
       listen: (server, host, port) => {
         found(server)
         return listen?.(server, host, port) ?? Promise.resolve(1)
@@ -81,11 +77,6 @@ class Bench {
         response.send(200, [], Buffer.from('ok'))
       },
     )
-  }
-
-  pass(ms: number): void {
-    this.nowMs += ms
-    for (const timer of this.#timers) if (timer.atMs <= this.nowMs && this.#timers.delete(timer)) timer.fire()
   }
 
   async come(): Promise<Wire> {
@@ -176,10 +167,10 @@ describe('pieces of a body', () => {
 })
 
 test('memory for large bodies comes back from clients that leave while their session lets them wait', async (t) => {
-  const { port, sessions } = await front(t, { limits: { smallBodyBytes: 10, bodiesBytesMax: 500 } })
-  const headers = await handshake(port)
-  const [session] = sessions
-  session?.connection.read?.(false)
+  const { port, headers, session } = await opened(t, {
+    limits: { smallBodyBytes: 10, bodiesBytesMax: 500 },
+  })
+  session.connection.read?.(false)
   const body = message('echo', 1, { text: 'x'.repeat(200) })
   const asked = posting(port, body, `Mcp-Session-Id: ${headers['mcp-session-id']}\r\n`)
   for (let i = 0; i < 4; i++) {
@@ -188,7 +179,7 @@ test('memory for large bodies comes back from clients that leave while their ses
     socket.end()
     await closed(socket.resume())
   }
-  session?.connection.read?.(true)
+  session.connection.read?.(true)
   assert.equal((await send(port, { body, headers })).status, 200)
 })
 
@@ -210,7 +201,7 @@ describe('a front', () => {
     const server = await bench.server
     for (let i = 0; i < 3; i++) server.emit('error', new Error(`accept EMFILE ${i}`))
     assert.deepEqual(bench.warnings, ['no connection can be accepted: accept EMFILE 0'])
-    bench.pass(60_000)
+    bench.clock.advance(60_000)
     server.emit('error', new Error('accept EMFILE 3'))
     assert.equal(bench.warnings.length, 2)
   })

@@ -12,127 +12,111 @@ import { numRuns } from '../properties/runs.js'
 import { HttpSyntaxError, type RequestHead } from '../../src/transports/http1/head.js'
 import { httpScraps, spoil, spoilingsWith } from './support/spoil.js'
 
-/** What is read: a line for each request that came whole, and `refused` where nothing more is. */
-interface Case {
-  readonly name: string
-  readonly raw: string
-  readonly read: readonly string[]
-}
-
 const POST = 'POST /mcp HTTP/1.1\r\nHost: h\r\n'
 const chunked = `${POST}Transfer-Encoding: chunked\r\n\r\n`
 const long = 'x'.repeat(9000)
 
-const cases: readonly Case[] = [
-  { name: 'no body', raw: 'GET /health HTTP/1.1\r\nHost: h\r\n\r\n', read: ['GET /health host=h ""'] },
-  {
-    name: 'a length',
-    raw: `${POST}Content-Length: 5\r\n\r\nhello`,
-    read: ['POST /mcp host=h,content-length=5 "hello"'],
-  },
-  {
-    name: 'a length of nothing',
-    raw: `${POST}Content-Length: 0\r\n\r\n`,
-    read: ['POST /mcp host=h,content-length=0 ""'],
-  },
-  {
-    name: 'chunks',
-    raw: `${chunked}5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n`,
-    read: [`POST /mcp host=h,transfer-encoding=chunked "hello world"`],
-  },
-  {
-    name: 'many chunks, and the same again',
-    raw: `${chunked}${'1\r\na\r\n'.repeat(100)}0\r\n\r\n`.repeat(2),
-    read: Array.from({ length: 2 }, () => `POST /mcp host=h,transfer-encoding=chunked "${'a'.repeat(100)}"`),
-  },
-  {
-    name: 'several',
-    raw: `${POST}Content-Length: 1\r\n\r\naGET / HTTP/1.1\r\n\r\n`,
-    read: ['POST /mcp host=h,content-length=1 "a"', 'GET /  ""'],
-  },
-  {
-    name: 'the same again',
-    raw: `${POST}Content-Length: 1\r\n\r\na`.repeat(3),
-    read: Array.from({ length: 3 }, () => 'POST /mcp host=h,content-length=1 "a"'),
-  },
-  {
-    name: 'empty lines before and behind',
-    raw: `\r\n\r\n${POST}Content-Length: 1\r\n\r\na\r\nGET / HTTP/1.1\r\n\r\n\r\n`,
-    read: ['POST /mcp host=h,content-length=1 "a"', 'GET /  ""'],
-  },
-  {
-    name: 'spaces around a value',
-    raw: 'GET / HTTP/1.1\r\nHost: \t h \t\r\n\r\n',
-    read: ['GET / host=h ""'],
-  },
-  { name: 'an absolute target', raw: 'GET http://h/x?y HTTP/1.1\r\n\r\n', read: ['GET http://h/x?y  ""'] },
-  { name: 'HTTP/1.0', raw: 'GET / HTTP/1.0\r\n\r\n', read: ['GET /  ""'] },
-  {
-    name: 'a length in HTTP/1.0',
-    raw: 'POST /mcp HTTP/1.0\r\nContent-Length: 5\r\n\r\nhello',
-    read: ['POST /mcp content-length=5 "hello"'],
-  },
-  {
-    name: 'nothing behind a request of HTTP/1.0',
-    raw: 'GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET / HTTP/1.1\r\n\r\n',
-    read: ['GET / connection=keep-alive ""'],
-  },
-  {
-    name: 'a long body',
-    raw: `${POST}Content-Length: 9000\r\n\r\n${long}`,
-    read: [`POST /mcp host=h,content-length=9000 "${long}"`],
-  },
-  ...[
-    ['an empty line in LF before', '\nGET / HTTP/1.1\r\n\r\n'],
-    ['no version', 'GET /\r\n\r\n'],
-    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-    ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
-    ['another method', 'BREW / HTTP/1.1\r\n\r\n'],
-    ['a tunnel', 'CONNECT h:80 HTTP/1.1\r\n\r\n'],
-    ['two spaces', 'GET  / HTTP/1.1\r\n\r\n'],
-    ['a space behind the line', 'GET / HTTP/1.1 \r\n\r\n'],
-    ['a control character in the target', 'GET /\x01 HTTP/1.1\r\n\r\n'],
-    ['a line that ends in LF', 'GET / HTTP/1.1\nHost: h\r\n\r\n'],
-    ['lines that end in LF', 'GET / HTTP/1.1\nHost: h\n\n'],
-    ['a line that ends in CR', 'GET / HTTP/1.1\rHost: h\r\n\r\n'],
-    ['a space before a colon', 'GET / HTTP/1.1\r\nHost : h\r\n\r\n'],
-    ['a line that goes on', 'GET / HTTP/1.1\r\nHost: h\r\n x\r\n\r\n'],
-    ['a line without a colon', 'GET / HTTP/1.1\r\nHost\r\n\r\n'],
-    ['a name that is none', 'GET / HTTP/1.1\r\n: h\r\n\r\n'],
-    ['NUL in a value', 'GET / HTTP/1.1\r\nHost: h\0\r\n\r\n'],
-    ['two lengths', `${POST}Content-Length: 1\r\nContent-Length: 1\r\n\r\na`],
-    ['a list of lengths', `${POST}Content-Length: 1, 1\r\n\r\na`],
-    ['a length with a sign', `${POST}Content-Length: +1\r\n\r\na`],
-    ['a length of too many digits', `${POST}Content-Length: 0000000000000001\r\n\r\na`],
-    ['a length and chunks', `${POST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
-    ['chunks in HTTP/1.0', 'POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
-    ['another coding', `${POST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
-    [
-      'codings in two fields',
-      `${POST}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-    ],
-    ['a size that is no number', `${chunked}x\r\n`],
-    ['a size that is too large', `${chunked}fffffffffffffffff\r\n`],
-    ['no size', `${chunked}\r\n`],
-    ['a size that ends in LF', `${chunked}1\na\r\n0\r\n\r\n`],
-    ['a chunk that is longer than its size', `${chunked}1\r\nab\r\n0\r\n\r\n`],
-    ['a chunk that ends in LF', `${chunked}1\r\na\n0\r\n\r\n`],
-    ['a trailer', `${chunked}0\r\na: b\r\n\r\n`],
-    ['an extension of a chunk', `${chunked}1;a=b\r\na\r\n0\r\n\r\n`],
-    ['a quote in an authority', 'GET http://h"/ HTTP/1.1\r\n\r\n'],
-    ['a backslash in an authority', 'GET http://h\\@i/ HTTP/1.1\r\n\r\n'],
-    ['a fragment behind an authority', 'GET http://h#@i/ HTTP/1.1\r\n\r\n'],
-    ['no authority', 'GET http:///x HTTP/1.1\r\n\r\n'],
-    ['a target that is no path', 'GET x/y HTTP/1.1\r\n\r\n'],
-    ['too many fields', `GET / HTTP/1.1\r\n${'a: b\r\n'.repeat(101)}\r\n`],
-    ['too long a head', `GET / HTTP/1.1\r\na: ${'b'.repeat(17_000)}\r\n\r\n`],
-    ['too long a head without an end', `GET / HTTP/1.1\r\na: ${'b'.repeat(17_000)}`],
-    ['too long a size', `${chunked}${'0'.repeat(100)}`],
-  ].map(([name = '', raw = '']) => ({ name, raw, read: ['refused'] })),
+/** What is read of each: a line for each request that came whole. */
+const well: readonly (readonly [name: string, raw: string, read: readonly string[]])[] = [
+  ['no body', 'GET /health HTTP/1.1\r\nHost: h\r\n\r\n', ['GET /health host=h ""']],
+  ['a length', `${POST}Content-Length: 5\r\n\r\nhello`, ['POST /mcp host=h,content-length=5 "hello"']],
+  ['a length of nothing', `${POST}Content-Length: 0\r\n\r\n`, ['POST /mcp host=h,content-length=0 ""']],
+  [
+    'chunks',
+    `${chunked}5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n`,
+    [`POST /mcp host=h,transfer-encoding=chunked "hello world"`],
+  ],
+  [
+    'many chunks, and the same again',
+    `${chunked}${'1\r\na\r\n'.repeat(100)}0\r\n\r\n`.repeat(2),
+    Array.from({ length: 2 }, () => `POST /mcp host=h,transfer-encoding=chunked "${'a'.repeat(100)}"`),
+  ],
+  [
+    'several',
+    `${POST}Content-Length: 1\r\n\r\naGET / HTTP/1.1\r\n\r\n`,
+    ['POST /mcp host=h,content-length=1 "a"', 'GET /  ""'],
+  ],
+  [
+    'the same again',
+    `${POST}Content-Length: 1\r\n\r\na`.repeat(3),
+    Array.from({ length: 3 }, () => 'POST /mcp host=h,content-length=1 "a"'),
+  ],
+  [
+    'empty lines before and behind',
+    `\r\n\r\n${POST}Content-Length: 1\r\n\r\na\r\nGET / HTTP/1.1\r\n\r\n\r\n`,
+    ['POST /mcp host=h,content-length=1 "a"', 'GET /  ""'],
+  ],
+  ['spaces around a value', 'GET / HTTP/1.1\r\nHost: \t h \t\r\n\r\n', ['GET / host=h ""']],
+  ['an absolute target', 'GET http://h/x?y HTTP/1.1\r\n\r\n', ['GET http://h/x?y  ""']],
+  ['HTTP/1.0', 'GET / HTTP/1.0\r\n\r\n', ['GET /  ""']],
+  [
+    'a length in HTTP/1.0',
+    'POST /mcp HTTP/1.0\r\nContent-Length: 5\r\n\r\nhello',
+    ['POST /mcp content-length=5 "hello"'],
+  ],
+  [
+    'nothing behind a request of HTTP/1.0',
+    'GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET / HTTP/1.1\r\n\r\n',
+    ['GET / connection=keep-alive ""'],
+  ],
+  [
+    'a long body',
+    `${POST}Content-Length: 9000\r\n\r\n${long}`,
+    [`POST /mcp host=h,content-length=9000 "${long}"`],
+  ],
+]
+
+/** Nothing is read of these. */
+const refused: readonly (readonly [name: string, raw: string])[] = [
+  ['an empty line in LF before', '\nGET / HTTP/1.1\r\n\r\n'],
+  ['no version', 'GET /\r\n\r\n'],
+  ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
+  ['another method', 'BREW / HTTP/1.1\r\n\r\n'],
+  ['a tunnel', 'CONNECT h:80 HTTP/1.1\r\n\r\n'],
+  ['two spaces', 'GET  / HTTP/1.1\r\n\r\n'],
+  ['a space behind the line', 'GET / HTTP/1.1 \r\n\r\n'],
+  ['a control character in the target', 'GET /\x01 HTTP/1.1\r\n\r\n'],
+  ['a line that ends in LF', 'GET / HTTP/1.1\nHost: h\r\n\r\n'],
+  ['lines that end in LF', 'GET / HTTP/1.1\nHost: h\n\n'],
+  ['a line that ends in CR', 'GET / HTTP/1.1\rHost: h\r\n\r\n'],
+  ['a space before a colon', 'GET / HTTP/1.1\r\nHost : h\r\n\r\n'],
+  ['a line that goes on', 'GET / HTTP/1.1\r\nHost: h\r\n x\r\n\r\n'],
+  ['a line without a colon', 'GET / HTTP/1.1\r\nHost\r\n\r\n'],
+  ['a name that is none', 'GET / HTTP/1.1\r\n: h\r\n\r\n'],
+  ['NUL in a value', 'GET / HTTP/1.1\r\nHost: h\0\r\n\r\n'],
+  ['two lengths', `${POST}Content-Length: 1\r\nContent-Length: 1\r\n\r\na`],
+  ['a list of lengths', `${POST}Content-Length: 1, 1\r\n\r\na`],
+  ['a length with a sign', `${POST}Content-Length: +1\r\n\r\na`],
+  ['a length of too many digits', `${POST}Content-Length: 0000000000000001\r\n\r\na`],
+  ['a length and chunks', `${POST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+  ['chunks in HTTP/1.0', 'POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+  ['another coding', `${POST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
+  [
+    'codings in two fields',
+    `${POST}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+  ],
+  ['a size that is no number', `${chunked}x\r\n`],
+  ['a size that is too large', `${chunked}fffffffffffffffff\r\n`],
+  ['no size', `${chunked}\r\n`],
+  ['a size that ends in LF', `${chunked}1\na\r\n0\r\n\r\n`],
+  ['a chunk that is longer than its size', `${chunked}1\r\nab\r\n0\r\n\r\n`],
+  ['a chunk that ends in LF', `${chunked}1\r\na\n0\r\n\r\n`],
+  ['a trailer', `${chunked}0\r\na: b\r\n\r\n`],
+  ['an extension of a chunk', `${chunked}1;a=b\r\na\r\n0\r\n\r\n`],
+  ['a quote in an authority', 'GET http://h"/ HTTP/1.1\r\n\r\n'],
+  ['a backslash in an authority', 'GET http://h\\@i/ HTTP/1.1\r\n\r\n'],
+  ['a fragment behind an authority', 'GET http://h#@i/ HTTP/1.1\r\n\r\n'],
+  ['no authority', 'GET http:///x HTTP/1.1\r\n\r\n'],
+  ['a target that is no path', 'GET x/y HTTP/1.1\r\n\r\n'],
+  ['too many fields', `GET / HTTP/1.1\r\n${'a: b\r\n'.repeat(101)}\r\n`],
+  ['too long a head', `GET / HTTP/1.1\r\na: ${'b'.repeat(17_000)}\r\n\r\n`],
+  ['too long a head without an end', `GET / HTTP/1.1\r\na: ${'b'.repeat(17_000)}`],
+  ['too long a size', `${chunked}${'0'.repeat(100)}`],
 ]
 
 describe('a request is read, or refused', () => {
-  for (const { name, raw, read } of cases)
+  for (const [name, raw, read] of [...well, ...refused.map((each) => [...each, ['refused']] as const)])
     test(name, () => {
       assert.deepEqual(readByUs(raw, []), read)
       check(

@@ -42,6 +42,9 @@ interface Case extends More {
 const OK = 'HTTP/1.1 200 OK\r\n'
 const chunked = `${OK}Transfer-Encoding: chunked\r\n\r\n`
 
+const closing = { keepsAlive: false }
+const unread = { unlikeNode: 'nobody asked for it, and nobody here could read it' }
+
 /** Responses that are read, and leave a connection that stays unless it is said otherwise. */
 const well: readonly (readonly [name: string, raw: string, read: string, more?: More])[] = [
   ['a length', `${OK}Content-Length: 5\r\n\r\nhello`, '200 hello'],
@@ -56,36 +59,26 @@ const well: readonly (readonly [name: string, raw: string, read: string, more?: 
     'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n',
     '304 ',
   ],
-  [
-    'Connection: close',
-    `${OK}Connection: close\r\nContent-Length: 2\r\n\r\nhi`,
-    '200 hi',
-    { keepsAlive: false },
-  ],
+  ['Connection: close', `${OK}Connection: close\r\nContent-Length: 2\r\n\r\nhi`, '200 hi', closing],
   [
     'Connection: close among others',
     `${OK}Connection: x, Close\r\nContent-Length: 2\r\n\r\nhi`,
     '200 hi',
-    { keepsAlive: false },
+    closing,
   ],
   [
     'Connection: close in a field of its own',
     `${OK}Connection: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi`,
     '200 hi',
-    { keepsAlive: false },
+    closing,
   ],
-  ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi', '200 hi', { keepsAlive: false }],
+  ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi', '200 hi', closing],
   [
     'HTTP/1.0 that stays',
     'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nhi',
     '200 hi',
   ],
-  [
-    'until the end',
-    `${OK}Content-Type: x\r\n\r\nall of it`,
-    '200 all of it',
-    { keepsAlive: false, ended: true },
-  ],
+  ['until the end', `${OK}Content-Type: x\r\n\r\nall of it`, '200 all of it', { ...closing, ended: true }],
   ['chunks', `${chunked}5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n`, '200 hello world'],
   [
     'chunks with sizes in hexadecimal',
@@ -136,16 +129,8 @@ const refused: readonly (readonly [name: string, raw: string, more?: More])[] = 
   ['an empty length', `${OK}Content-Length:\r\n\r\nx`],
   ['a length and chunks', `${OK}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
   ['chunks and a length', `${OK}Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n`],
-  [
-    'another coding',
-    `${OK}Transfer-Encoding: gzip\r\n\r\nx`,
-    { ended: true, unlikeNode: 'nobody asked for it, and nobody here could read it' },
-  ],
-  [
-    'a coding below the chunks',
-    `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n`,
-    { unlikeNode: 'nobody asked for it, and nobody here could read it' },
-  ],
+  ['another coding', `${OK}Transfer-Encoding: gzip\r\n\r\nx`, { ended: true, ...unread }],
+  ['a coding below the chunks', `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n`, unread],
   [
     'a coding twice',
     `${OK}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { Credential } from '../../src/transports/http-client/options.js'
-import { type Opened, type Scope, answerOf, connect, events, json, scripted } from './support/scripted.js'
+import { type Opened, type Scope, answerOf, connect, events, scripted } from './support/scripted.js'
 
 interface Refusing {
   readonly opened: Opened
@@ -88,20 +88,4 @@ describe('a stream that is resumed', () => {
     assert.match(String(opened.heard.failures[0]?.error.message), /ended before the answer \(it ended\)$/)
     assert.deepEqual(resumed, [])
   })
-})
-
-test('an event stream that is cut where it cannot be resumed is asked for anew when it only reads', async (t) => {
-  const came: unknown[] = []
-  const server = await scripted(t, (seen, response) => {
-    came.push(seen.rpc)
-    if (came.filter((rpc) => rpc === seen.rpc).length > 1) return json(response, answerOf(seen.id))
-    events(response, 'data: {"jsonrpc":"2.0","method":"notifications/x"}\n\nid: no end of its event')
-    setImmediate(() => response.destroy())
-  })
-  const { heard, request } = connect(t, server.url)
-  request(1, 'tools/list')
-  await heard.until(() => heard.messages.includes(answerOf(1)))
-  request(2, 'work')
-  await heard.until(() => heard.failures.length === 1)
-  assert.deepEqual(came, ['tools/list', 'tools/list', 'work'])
 })

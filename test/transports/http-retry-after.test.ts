@@ -4,42 +4,14 @@ import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
 import type { HttpTarget, HttpTimers } from '../../src/transports/http-client/options.js'
+import { FakeClock } from '../upstream/support/fake-clock.js'
 import { answerOf, connect, events, json, scripted } from './support/scripted.js'
 
-/** A clock that stands still until it is told to move, and fires what is due then. */
-class Clock implements HttpTimers {
-  #now = 1000
-  #pending: { readonly at: number; readonly fire: () => void }[] = []
-
-  now(): number {
-    return this.#now
-  }
-
-  wallNow(): number {
-    return Date.UTC(2026, 10, 22, 9) + this.#now
-  }
-
-  random(): number {
-    return 0
-  }
-
-  setTimer(delayMs: number, fire: () => void): { cancel(): void } {
-    const timer = { at: this.#now + delayMs, fire }
-    this.#pending.push(timer)
-    return {
-      cancel: () => {
-        this.#pending = this.#pending.filter((each) => each !== timer)
-      },
-    }
-  }
-
-  move(ms: number): void {
-    this.#now += ms
-    const due = this.#pending.filter(({ at }) => at <= this.#now)
-    this.#pending = this.#pending.filter(({ at }) => at > this.#now)
-    for (const { fire } of due) fire()
-  }
-}
+const timersOf = (clock: FakeClock): HttpTimers => ({
+  now: () => clock.now(),
+  random: () => 0,
+  setTimer: clock.setTimer.bind(clock),
+})
 
 /** Lets everything that is on its way arrive. */
 async function quiet(): Promise<void> {
@@ -66,20 +38,20 @@ describe('Retry-After', () => {
   ]
   for (const [title, respond] of waits)
     test(`nothing is sent before ${title} is over`, async (t) => {
-      const clock = new Clock()
+      const clock = new FakeClock()
       const server = await scripted(t, (seen, response) => {
         if (server.seen.length === 1) respond(response)
         else if (seen.method === 'GET') events(response, `data: ${answerOf(1)}\n\n`)
         else json(response, answerOf(seen.id))
       })
-      const { heard, request } = connect(t, server.url, { timers: clock })
+      const { heard, request } = connect(t, server.url, { timers: timersOf(clock) })
       request(1, 'work')
       while (server.seen.length < 1) await quiet()
       await quiet()
-      clock.move(19_999)
+      clock.advance(19_999)
       await quiet()
       assert.equal(server.seen.length, 1)
-      clock.move(1)
+      clock.advance(1)
       await heard.until(() => heard.messages.length === 1)
     })
 
@@ -88,7 +60,7 @@ describe('Retry-After', () => {
       if (seen.id !== undefined) return json(response, answerOf(seen.id))
       response.socket?.write('HTTP/1.1 202 Accepted\r\n\r\n')
     })
-    const { heard, request, send } = connect(t, server.url, { timers: new Clock() })
+    const { heard, request, send } = connect(t, server.url, { timers: timersOf(new FakeClock()) })
     request(0, 'initialize')
     send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
     request(1, 'work')
@@ -108,51 +80,30 @@ describe('Retry-After', () => {
       const server = await scripted(t, (_seen, response) =>
         response.writeHead(429, { 'retry-after': retryAfter }).end(body),
       )
-      const { heard, request } = connect(t, server.url, { timers: new Clock() })
+      const { heard, request } = connect(t, server.url, { timers: timersOf(new FakeClock()) })
       request(1, 'work')
       await heard.until(() => heard.failures.length + heard.messages.length === 1)
       assert.equal(server.seen.length, 1)
     })
 
   test('is given up with the message that waits for it', async (t) => {
-    const clock = new Clock()
+    const clock = new FakeClock()
     const server = await scripted(t, (seen, response) => {
       if (seen.id === 1) response.writeHead(429, { 'retry-after': '5' }).end()
       else response.writeHead(202).end()
     })
-    const { request, send } = connect(t, server.url, { timers: clock })
+    const { request, send } = connect(t, server.url, { timers: timersOf(clock) })
     request(1, 'work')
     while (server.seen.length < 1) await quiet()
     await quiet()
     send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
     while (server.seen.length < 2) await quiet()
-    clock.move(5000)
+    clock.advance(5000)
     await quiet()
     assert.deepEqual(
       server.seen.map(({ rpc }) => rpc),
       ['work', 'notifications/cancelled'],
     )
-  })
-
-  test('on the stream of the server holds that stream, a minute at most', async (t) => {
-    const clock = new Clock()
-    const server = await scripted(t, (seen, response) => {
-      if (seen.method === 'GET') response.writeHead(429, { 'retry-after': '3600' }).end()
-      else if (seen.id === undefined) response.writeHead(202).end()
-      else json(response, answerOf(seen.id))
-    })
-    const { heard, request, send } = connect(t, server.url, { timers: clock })
-    const gets = (): number => server.seen.filter(({ method }) => method === 'GET').length
-    request(0, 'initialize')
-    send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
-    while (gets() < 1) await quiet()
-    request(1, 'work')
-    await heard.until(() => heard.messages.length === 2)
-    clock.move(59_999)
-    await quiet()
-    assert.equal(gets(), 1)
-    clock.move(1)
-    while (gets() < 2) await quiet()
   })
 })
 
@@ -166,7 +117,7 @@ describe('a call that was taken back while it was on its way is not sent again',
   ]
   for (const [title, status, fields] of refusals)
     test(`though it is refused with ${title}`, async (t) => {
-      const clock = new Clock()
+      const clock = new FakeClock()
       const held: (() => void)[] = []
       const server = await scripted(t, (seen, response) => {
         if (seen.id !== 1) return void response.writeHead(202).end()
@@ -176,14 +127,14 @@ describe('a call that was taken back while it was on its way is not sent again',
         credential: () => ({ fields: ['Authorization', 'Bearer t'], secret: 't' }),
         refused: () => Promise.resolve('again'),
       }
-      const { heard, request, send } = connect(t, server.url, { timers: clock, credentials })
+      const { heard, request, send } = connect(t, server.url, { timers: timersOf(clock), credentials })
       request(1, 'work')
       while (held.length === 0) await quiet()
       send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
       while (server.seen.length < 2) await quiet()
       for (const refuse of held) refuse()
       await quiet()
-      clock.move(1000)
+      clock.advance(1000)
       await quiet()
       assert.equal(held.length, 1)
       assert.deepEqual([heard.messages, heard.failures], [[], []])
@@ -191,18 +142,18 @@ describe('a call that was taken back while it was on its way is not sent again',
 })
 
 test('a server that never takes `initialized` is called all the same', async (t) => {
-  const clock = new Clock()
+  const clock = new FakeClock()
   const server = await scripted(t, (seen, response) => {
     if (seen.rpc !== 'notifications/initialized') json(response, answerOf(seen.id))
   })
-  const { heard, request, send } = connect(t, server.url, { timers: clock })
+  const { heard, request, send } = connect(t, server.url, { timers: timersOf(clock) })
   request(0, 'initialize')
   send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
   request(1, 'work')
   await heard.until(() => heard.messages.length === 1)
-  clock.move(4999)
+  clock.advance(4999)
   await quiet()
   assert.equal(heard.messages.length, 1)
-  clock.move(1)
+  clock.advance(1)
   await heard.until(() => heard.messages.length === 2)
 })

@@ -20,27 +20,21 @@ interface Message {
   readonly text: string
 }
 
+const request = (title: string, isRead: boolean): Message => ({
+  title,
+  isRead,
+  isRequest: true,
+  text: `{"jsonrpc":"2.0","id":1,"method":"${title}","params":{}}`,
+})
+
 const messages: readonly Message[] = [
-  ['initialize', true],
-  ['work', false],
-  ['tools/list', true],
+  request('initialize', true),
+  request('work', false),
+  request('tools/list', true),
+  { ...request('a notification', false), isRequest: false, text: '{"jsonrpc":"2.0","method":"n/x"}' },
+  // Whoever asked takes the first.
+  { ...request('an answer', true), isRequest: false, text: '{"jsonrpc":"2.0","id":9,"result":{}}' },
 ]
-  .map(([title = '', isRead]) => ({
-    title: String(title),
-    isRead: isRead === true,
-    isRequest: true,
-    text: `{"jsonrpc":"2.0","id":1,"method":"${String(title)}","params":{}}`,
-  }))
-  .concat([
-    {
-      title: 'a notification',
-      isRead: false,
-      isRequest: false,
-      text: '{"jsonrpc":"2.0","method":"notifications/x"}',
-    },
-    // Whoever asked takes the first.
-    { title: 'an answer', isRead: true, isRequest: false, text: '{"jsonrpc":"2.0","id":9,"result":{}}' },
-  ])
 
 /** One retry, at once. */
 const once: Partial<HttpTarget> = { retries: 1, retryDelayMs: 1 }

@@ -6,7 +6,7 @@ import type { RequestId } from '../../src/jsonrpc/request-id.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { splice } from '../../src/jsonrpc/splice.js'
 import { quote } from '../../src/jsonrpc/text.js'
-import { EventStore, readEventId, type StoredEvents } from '../../src/transports/http-server/event-stream.js'
+import { EventStore, type StoredEvents } from '../../src/transports/http-server/event-stream.js'
 import { until } from '../integration/support/waiting.js'
 import {
   EventReader,
@@ -16,6 +16,7 @@ import {
   handshake,
   listen,
   message,
+  opened,
   open,
   posting,
   send,
@@ -31,67 +32,15 @@ function idOf({ received }: ScriptedSession, method: string): RequestId {
 }
 
 describe('a stream that was cut', () => {
-  const EVENTS = 4
-  for (let cut = 0; cut <= EVENTS + 1; cut++)
-    test(`goes on after event ${cut} of ${EVENTS}, and repeats nothing`, async (t) => {
-      const { port, sessions } = await front(t, { limits: { answerWaitMs: 1 } })
-      const headers = await handshake(port)
-      const first = new EventReader(await open(port, { body: message('work', 9), headers }))
-      const [session] = sessions
-      assert.ok(session)
-      const id = idOf(session, 'work')
-      const told: (string | undefined)[] = []
-      let lastId = '1-0'
-      await until(() => first.all.length > 0)
-      assert.equal(first.all[0]?.id, lastId)
-      const say = (at: number): void => {
-        if (at <= EVENTS) session.notify(`notifications/${at}`, id)
-        else session.answer(id, '"done"')
-      }
-      for (let at = 1; at <= cut; at++) {
-        say(at)
-        const event = await first.next()
-        told.push(event?.data)
-        lastId = event?.id ?? ''
-      }
-      first.cut()
-      // Some of it is said while nobody listens, the rest later.
-      for (let at = cut + 1; at <= EVENTS; at++) say(at)
-      session.notify('notifications/elsewhere')
-      await new Promise((resolve) => setTimeout(resolve, 10))
-      const second = await listen(port, headers, lastId)
-      if (cut <= EVENTS) {
-        while (told.length < EVENTS) told.push((await second.next())?.data)
-        say(EVENTS + 1)
-        told.push((await second.next())?.data)
-      }
-      assert.equal(await second.next(), undefined)
-      assert.deepEqual(
-        told.map((data) =>
-          /notifications\/(\d)|"result":"(done)"/
-            .exec(data ?? '')
-            ?.slice(1)
-            .find(Boolean),
-        ),
-        ['1', '2', '3', '4', 'done'],
-      )
-      const standalone = await listen(port, headers)
-      assert.match((await standalone.next())?.data ?? '', /elsewhere/)
-      standalone.cut()
-    })
-
   test('is found only in its own session, and while it is kept', async (t) => {
-    const { port, sessions } = await front(t, {
+    const { port, headers, session } = await opened(t, {
       limits: {
         answerWaitMs: 1,
         events: { eventsMax: 3, bytesMax: 10_000, totalBytesMax: 10_000 },
       },
     })
-    const headers = await handshake(port)
     const other = await handshake(port)
     const reader = new EventReader(await open(port, { body: message('work', 1), headers }))
-    const [session] = sessions
-    assert.ok(session)
     const id = idOf(session, 'work')
     session.notify('notifications/1', id)
     await reader.next()
@@ -112,11 +61,8 @@ describe('a stream that was cut', () => {
   })
 
   test('is taken over by whoever resumes it, though its last response seems to be there', async (t) => {
-    const { port, sessions } = await front(t, { limits: { answerWaitMs: 1 } })
-    const headers = await handshake(port)
+    const { port, headers, session } = await opened(t, { limits: { answerWaitMs: 1 } })
     const first = new EventReader(await open(port, { body: message('work', 1), headers }))
-    const [session] = sessions
-    assert.ok(session)
     const id = idOf(session, 'work')
     session.notify('notifications/1', id)
     const lastId = (await first.next())?.id ?? ''
@@ -128,11 +74,8 @@ describe('a stream that was cut', () => {
   })
 
   test('is not resumed where its call was cancelled and everything was told: 204 says so', async (t) => {
-    const { port, sessions } = await front(t, { limits: { answerWaitMs: 1 } })
-    const headers = await handshake(port)
+    const { port, headers, session } = await opened(t, { limits: { answerWaitMs: 1 } })
     const first = new EventReader(await open(port, { body: message('work', 1), headers }))
-    const [session] = sessions
-    assert.ok(session)
     session.notify('notifications/1', idOf(session, 'work'))
     const lastId = (await first.next())?.id ?? ''
     const cancel = message('notifications/cancelled', undefined, { requestId: 1 })
@@ -144,23 +87,6 @@ describe('a stream that was cut', () => {
     const before = { ...get, headers: { ...get.headers, 'last-event-id': '1-0' } }
     assert.match((await send(port, before)).body, /notifications\/1/)
   })
-
-  test('of the standalone kind goes on as well', async (t) => {
-    const { port, sessions } = await front(t)
-    const headers = await handshake(port)
-    const first = await listen(port, headers)
-    const [session] = sessions
-    session?.notify('notifications/1')
-    const event = await first.next()
-    first.cut()
-    session?.notify('notifications/2')
-    await new Promise((resolve) => setTimeout(resolve, 10))
-    session?.notify('notifications/3')
-    const second = await listen(port, headers, event?.id)
-    assert.match((await second.next())?.data ?? '', /2/)
-    assert.match((await second.next())?.data ?? '', /3/)
-    second.cut()
-  })
 })
 
 describe('a client that reads nothing', () => {
@@ -169,13 +95,10 @@ describe('a client that reads nothing', () => {
 
   test('is cut off with what it left unread, and its session goes on', async (t) => {
     const events = { eventsMax: 16, bytesMax: 100_000, totalBytesMax: 100_000 }
-    const { port, sessions } = await front(t, { limits: { ...limits, events } })
-    const headers = await handshake(port)
+    const { port, headers, session } = await opened(t, { limits: { ...limits, events } })
     const response = await open(port, { method: 'GET', headers: { ...headers, ...stream } })
     response.pause()
     response.on('error', () => undefined)
-    const [session] = sessions
-    assert.ok(session)
     let backlogMax = 0
     let isCut = false
     response.on('close', () => {
@@ -194,12 +117,9 @@ describe('a client that reads nothing', () => {
   })
 
   test('makes its session congested until it reads', async (t) => {
-    const { port, sessions } = await front(t, { limits: { ...limits, backlogBytesMax: 1e9 } })
-    const headers = await handshake(port)
+    const { port, headers, session } = await opened(t, { limits: { ...limits, backlogBytesMax: 1e9 } })
     const response = await open(port, { method: 'GET', headers: { ...headers, ...stream } })
     response.pause()
-    const [session] = sessions
-    assert.ok(session)
     while (!session.connection.congested) {
       const bytes = splice(toLine(`{"jsonrpc":"2.0","method":"n","params":{"p":${large}}}`), [])
       session.connection.send(bytes, { kind: 'notification', method: 'n' })
@@ -212,10 +132,9 @@ describe('a client that reads nothing', () => {
   })
 
   test('is given up when it takes nothing for long', async (t) => {
-    const { port, sessions } = await front(t, { limits: { ...limits, keepAliveMs: 10, stallMs: 50 } })
-    const headers = await handshake(port)
-    const [session] = sessions
-    assert.ok(session)
+    const { port, headers, session } = await opened(t, {
+      limits: { ...limits, keepAliveMs: 10, stallMs: 50 },
+    })
     const socket = connect(port, '127.0.0.1')
     socket.pause()
     socket.on('error', () => undefined)
@@ -289,23 +208,13 @@ describe('kept events', () => {
     two.clear()
     assert.deepEqual([all.stores.size, all.bytes], [0, 0])
   })
-
-  test('have ids that name their stream', () => {
-    const { stream, number } = readEventId('a-z') ?? {}
-    assert.deepEqual([stream, number], [10, 35])
-    for (const text of ['', '-', 'a', 'a-', '-a', 'A-1', 'a-1-', 'a-1-+', 'a-1 ', '123456789-1'])
-      assert.equal(readEventId(text), undefined)
-  })
 })
 
 describe('a question that belongs to no request that is known', () => {
   const question = '{"jsonrpc":"2.0","id":7,"method":"roots/list"}'
 
   test('comes on the latest response that is read, where the client does not listen', async (t) => {
-    const { port, sessions } = await front(t)
-    const headers = await handshake(port)
-    const [session] = sessions
-    assert.ok(session)
+    const { port, headers, session } = await opened(t)
     const called = []
     const ids = []
     for (const id of [1, 2, 3]) {
@@ -328,22 +237,5 @@ describe('a question that belongs to no request that is known', () => {
     assert.equal((await reader.next())?.data, question)
     assert.match((await reader.next())?.data ?? '', /"result"/)
     assert.equal(await reader.next(), undefined)
-  })
-
-  test('comes on the standalone stream, where the client listens', async (t) => {
-    const { port, sessions } = await front(t)
-    const headers = await handshake(port)
-    const [session] = sessions
-    assert.ok(session)
-    const listening = await listen(port, headers)
-    const called = open(port, { body: message('work', 1), headers })
-    await until(() => session.received.length > 1)
-    session.say(question)
-    assert.equal((await listening.next())?.data, question)
-    session.answer(idOf(session, 'work'), '{}')
-    const response = await called
-    assert.equal(response.headers['content-type'], 'application/json')
-    response.destroy()
-    listening.cut()
   })
 })

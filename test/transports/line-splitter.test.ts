@@ -67,29 +67,6 @@ test('the same lines whatever the chunks', () => {
   }
 })
 
-test('a character may be cut anywhere', () => {
-  const text = Buffer.from('"é€😀"\n"é€😀"\n')
-  for (let size = 1; size < text.length; size++) {
-    assert.deepEqual(split(text, size), split(text, text.length))
-  }
-})
-
-test('large and small parts of one line stay in their order', () => {
-  const parts = [1, 5000, 1, 1, 20_000, 4096, 4097, 3000, 16_384, 16_383, 2, 100_000]
-  let said = ''
-  const splitter = new LineSplitter(
-    { line: (line) => (said = joinedLine(line).toString()), oversize: () => {} },
-    1e9,
-  )
-  const wanted = parts.map((length, i) => String.fromCharCode(0x61 + i).repeat(length))
-  for (let round = 0; round < 2; round++) {
-    for (const part of wanted) splitter.push(Buffer.from(part))
-    assert.equal(splitter.pendingBytes, wanted.join('').length)
-    splitter.push(Buffer.from('\n'))
-    assert.ok(said === wanted.join(''))
-  }
-})
-
 test('a line inside one chunk is a view on it; a chunk may be reused once its lines are joined', () => {
   const chunk = Buffer.from('a\nb')
   const lines: Buffer[] = []
@@ -134,15 +111,6 @@ test('40 MB in chunks of 64 KiB cost little more than joining them once', () => 
     3,
   )
   assert.ok(ratio < 20, `${ratio} times as much`)
-})
-
-test('chunks of one byte: eight times the bytes cost nowhere near 64 times as much', () => {
-  const ratio = costRatio(
-    () => pass(4 * 1024 * 1024, 1),
-    () => pass(512 * 1024, 1),
-    3,
-  )
-  assert.ok(ratio < 32, `${ratio} times as much`)
 })
 
 test('chunks of one byte cost little more memory than their bytes', () => {

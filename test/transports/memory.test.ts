@@ -9,33 +9,6 @@ holdsConnectionContract('memory', () => {
   return { left, right }
 })
 
-test('what was sent before a close arrives, even when nobody read until after it', async () => {
-  const [left, right] = memoryPair()
-  left.start(new Recorder())
-  left.send(message('1'))
-  await left.close()
-  await turn()
-  const far = new Recorder()
-  right.start(far)
-  await far.seen('closed')
-  assert.deepEqual(far.events, ['message 1', 'closed undefined'])
-})
-
-test('the same when reading was off', async () => {
-  const [left, right] = memoryPair()
-  const far = new Recorder()
-  left.start(new Recorder())
-  right.start(far)
-  right.read(false)
-  left.send(message('1'))
-  await left.close()
-  await turn()
-  assert.deepEqual(far.events, [])
-  right.read(true)
-  await far.seen('closed')
-  assert.deepEqual(far.events, ['message 1', 'closed undefined'])
-})
-
 test('what arrives is a copy, made when it was sent', async () => {
   const [left, right] = memoryPair()
   const far = new Recorder()
@@ -46,21 +19,6 @@ test('what arrives is a copy, made when it was sent', async () => {
   memory.joined.fill('x')
   await far.seen('message')
   assert.deepEqual(far.events, ['message "first"'])
-})
-
-test('an end that stopped reading hears of the close when it reads again', async () => {
-  const [left, right] = memoryPair()
-  const far = new Recorder()
-  far.on = () => right.read(false)
-  left.start(new Recorder())
-  right.start(far)
-  left.send(message('1'))
-  await left.close()
-  await far.seen('message')
-  await turn()
-  assert.deepEqual(far.events, ['message 1'])
-  right.read(true)
-  await far.seen('closed')
 })
 
 test('reading may be stopped between two messages of one turn', async () => {
@@ -76,51 +34,4 @@ test('reading may be stopped between two messages of one turn', async () => {
   assert.deepEqual(far.events, ['message 1'])
   right.read(true)
   await far.seen('message 2')
-})
-
-function text(parts: Uint8Array[]): string {
-  return Buffer.concat(parts).toString()
-}
-
-test('each tap sees the messages of its end', async () => {
-  const [left, right] = memoryPair()
-  const [near, far] = [new Recorder().watching(), new Recorder().watching()]
-  left.start(near)
-  right.start(far)
-  left.send(message('1'))
-  await far.seen('message')
-  assert.deepEqual([near.wired.out, near.wired.in, far.wired.out, far.wired.in].map(text), ['1', '', '', '1'])
-})
-
-test('a queue of many messages is delivered in linear time', async () => {
-  const [left, right] = memoryPair()
-  const far = new Recorder()
-  left.start(new Recorder())
-  right.start(far)
-  right.read(false)
-  for (let i = 0; i < 50_000; i++) left.send(message('1'))
-  assert.equal(left.backlogBytes, 50_000)
-  let count = 0
-  const all = new Promise<void>((resolve) => {
-    far.message = () => {
-      if (++count === 50_000) resolve()
-    }
-  })
-  right.read(true)
-  await all
-})
-
-test('who starts after a tap has failed is told why the connection ended', async () => {
-  const [left, right] = memoryPair()
-  const far = new Recorder()
-  far.wire = () => {
-    throw new Error('no room')
-  }
-  right.start(far)
-  left.send(message('1'))
-  await far.seen('closed')
-  const late = new Recorder()
-  right.start(late)
-  await late.seen('closed')
-  assert.deepEqual(late.events, ['closed TRANSPORT_TAP'])
 })

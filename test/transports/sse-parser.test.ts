@@ -2,7 +2,6 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, it, test } from 'node:test'
-import * as fc from 'fast-check'
 import { LongLine, joinedLine } from '../../src/jsonrpc/long-line.js'
 import { SseParser } from '../../src/transports/sse/parser.js'
 
@@ -28,14 +27,6 @@ function heard(chunks: readonly Buffer[], own = limits): readonly unknown[] {
   if (parser.retryMs !== undefined) said.push({ retry: parser.retryMs })
   return said
 }
-
-test('each line of a chunk counts as work', () => {
-  const parser = new SseParser({ event: () => {}, oversize: () => {} }, limits)
-  assert.deepEqual(
-    [':\n\nretry: 1\n', 'data', '\n'].map((chunk) => parser.push(Buffer.from(chunk))),
-    [3, 0, 1],
-  )
-})
 
 const big = 'x'.repeat(60)
 
@@ -95,60 +86,6 @@ describe('SseParser', () => {
       })
     }
   }
-
-  test('any chunking gives the same events', () => {
-    const line = fc.constantFrom(
-      'data: a',
-      'data:b',
-      'data',
-      ': c',
-      'id: 1',
-      'id',
-      'retry: 7',
-      'event: e',
-      '',
-      '',
-      `data: ${big}`,
-      `data: ${big}${big}`,
-    )
-    const end = fc.constantFrom('\n', '\r\n')
-    const stream = fc.array(fc.tuple(line, end), { maxLength: 30 }).map((parts) => parts.flat().join(''))
-    fc.assert(
-      fc.property(stream, fc.array(fc.nat({ max: 40 }), { maxLength: 20 }), (text, cuts) => {
-        const bytes = Buffer.from(text)
-        const chunks: Buffer[] = []
-        let from = 0
-        for (const cut of cuts) {
-          chunks.push(Buffer.from(bytes.subarray(from, from + cut)))
-          from += cut
-        }
-        chunks.push(Buffer.from(bytes.subarray(from)))
-        assert.deepEqual(heard(chunks), heard([bytes]))
-      }),
-      { numRuns: 500 },
-    )
-  })
-
-  test('a view where it can be, and memory of a long event in proportion', () => {
-    const chunk = Buffer.from('data: abc\n\n')
-    const parser = new SseParser(
-      {
-        event: (_type, data) => assert.equal(joinedLine(data).buffer, chunk.buffer),
-        oversize: () => assert.fail(),
-      },
-      limits,
-    )
-    parser.push(chunk)
-    const long = heard(
-      [
-        Buffer.from('data: '),
-        ...Array.from({ length: 1000 }, () => Buffer.alloc(1000, 'q')),
-        Buffer.from('\n\n'),
-      ],
-      { ...limits, dataBytesMax: 1_000_000 },
-    )
-    assert.equal(String(long[0]).length, 1_000_000)
-  })
 })
 
 function chunksOf(text: string, size: number): Buffer[] {

@@ -38,38 +38,22 @@ const attribution = (clock: { now(): number }): Attribution =>
 
 const [ann, bob, everybody] = [client(1), client(2), client(3, true)]
 
-const cases: readonly {
-  readonly title: string
-  readonly abandoned: Call
-  readonly afterMs?: number
-  readonly next: ClientPort
-  readonly asks: boolean
-}[] = [
-  { title: 'of another client', abandoned: call(ann), next: bob, asks: true },
-  { title: 'of the same client', abandoned: call(ann), next: ann, asks: false },
-  {
-    title: 'of clients that share a principal',
-    abandoned: call(everybody),
-    next: everybody,
-    asks: true,
-  },
-  {
-    title: 'that cannot be asked for',
-    abandoned: call(ann, { askable: false }),
-    next: bob,
-    asks: false,
-  },
-  {
-    title: 'after 60 s',
-    abandoned: call(ann),
-    afterMs: 60_000,
-    next: bob,
-    asks: false,
-  },
+const cases: readonly (readonly [
+  title: string,
+  abandoned: Call,
+  afterMs: number,
+  next: ClientPort,
+  asks: boolean,
+])[] = [
+  ['of another client', call(ann), 0, bob, true],
+  ['of the same client', call(ann), 0, ann, false],
+  ['of clients that share a principal', call(everybody), 0, everybody, true],
+  ['that cannot be asked for', call(ann, { askable: false }), 0, bob, false],
+  ['after 60 s', call(ann), 60_000, bob, false],
 ]
 
 describe('an abandoned call', () => {
-  for (const { title, abandoned, afterMs = 0, next, asks } of cases)
+  for (const [title, abandoned, afterMs, next, asks] of cases)
     test(title, () => {
       let now = 1000
       const calls = attribution({ now: () => now })

@@ -77,93 +77,22 @@ async function run(t: Scope, script: Script, more: object = {}): Promise<Run> {
 
 const O = ['server/discover', 'initialize', 'notifications/initialized', 'tools/list']
 
-const fragile: Script = (method, params, child) => {
-  if (method !== 'server/discover') return polite(method, params, child)
-  child.end(1)
-  return undefined
-}
-
 const silent: Script = (method, ...rest) =>
   method === 'server/discover' ? undefined : polite(method, ...rest)
 
-const verdicts: readonly (readonly [string, Script, string | undefined, readonly string[], string?])[] = [
-  ['a description that lists our revision', stateless, N, ['server/discover', 'tools/list'], 'described'],
-  [
-    'a description that lists others',
-    (method, ...rest) =>
-      method === 'server/discover' ? description(['2025-11-25']) : polite(method, ...rest),
-    '2025-06-18',
-    O,
-    'unlisted',
-  ],
-  ['a result that is no description', polite, '2025-06-18', O, 'unlisted'],
-  ['-32601', answering('{"code":-32601,"message":"no"}'), '2025-06-18', O, 'refused'],
-  ['-32602', answering('{"code":-32602,"message":"before initialization"}'), '2025-06-18', O, 'refused'],
-  ['-32000', answering('{"code":-32000,"message":"no"}'), '2025-06-18', O, 'refused'],
-  ['an error whose number is none', answering('{"code":0,"message":"no"}'), '2025-06-18', O, 'refused'],
-  [
-    'the refusal of the version, without a list',
-    answering('{"code":-32022,"message":"no"}'),
-    '2025-06-18',
-    O,
-    'refused',
-  ],
-  [
-    'the refusal of the version, with older ones',
-    answering('{"code":-32022,"message":"no","data":{"supported":["2025-11-25"],"requested":"x"}}'),
-    '2025-06-18',
-    O,
-    'refused',
-  ],
-  [
-    'the refusal of the version, with other ones without a handshake',
-    answering('{"code":-32022,"message":"no","data":{"supported":["2027-01-01"],"requested":"x"}}'),
-    undefined,
-    ['server/discover'],
-  ],
-  [
-    'a header that does not match',
-    answering('{"code":-32020,"message":"no"}'),
-    undefined,
-    ['server/discover'],
-  ],
-  [
-    'a capability that is missing',
-    answering('{"code":-32021,"message":"no"}'),
-    undefined,
-    ['server/discover'],
-  ],
+const evident: readonly (readonly [found: string, script: Script, entry?: object])[] = [
+  ['described', stateless],
+  ['unlisted', polite],
+  ['refused', answering('{"code":-32601,"message":"no"}')],
+  ['configured', polite, { protocol: 'legacy' }],
 ]
 
-describe('what a server is taken to speak that answers the first question with', () => {
-  for (const [title, script, revision, heard, found] of verdicts)
-    test(title, async (t) => {
-      const { heard: all, revision: spoken, evidence, call } = await run(t, script, { restart: false })
-      assert.deepEqual(all(), [heard])
-      assert.deepEqual([spoken(), evidence()], [revision, found])
-      if (revision === N) assert.match(await call(), /"text":"typed"/)
-    })
-
-  test('the refusal of the version, with ours: it is asked once more', async (t) => {
-    let asked = 0
-    const script: Script = (method, params, child) =>
-      method === 'server/discover' && ++asked === 1
-        ? refusal(child, `{"code":-32022,"message":"no","data":{"supported":["${N}"],"requested":"${N}"}}`)
-        : stateless(method, params, child)
-    const { heard, revision } = await run(t, script)
-    assert.deepEqual(heard(), [['server/discover', 'server/discover', 'tools/list']])
-    assert.equal(revision(), N)
+for (const [found, script, entry] of evident)
+  test(`the status says by what the revision is known: ${found}`, async (t) => {
+    assert.equal((await run(t, script, entry)).evidence(), found)
   })
-})
 
 describe('a server that ends on the first question', () => {
-  test('is started anew and not asked, and has not crashed', async (t) => {
-    const { heard, revision, evidence, state, problems } = await run(t, fragile)
-    assert.deepEqual(heard(), [['server/discover'], O.slice(1)])
-    assert.equal(evidence(), 'ended')
-    assert.deepEqual([revision(), state(), problems()], ['2025-06-18', 'connected', []])
-  })
-
   test('and says why it could not start, or is not to be started again, is started once', async (t) => {
     for (const [words, more, starts] of [
       ['API_KEY is not set', {}, 1],
@@ -185,22 +114,6 @@ describe('a server that ends on the first question', () => {
     }
   })
 
-  test('and whenever it is started has crashed as often as it was started without the question', async (t) => {
-    const { runtime, heard, problems } = await run(t, (_method, _params, child) => {
-      child.end(1)
-      return undefined
-    })
-    await runtime.pass(2000)
-    assert.equal(heard()[0]?.[0], 'server/discover')
-    assert(
-      heard()
-        .slice(1)
-        .every((each) => each[0] === 'initialize'),
-    )
-    const crashes = problems().filter((problem) => /exited/.test(problem)).length
-    assert.equal(crashes, heard().length - 1)
-  })
-
   test('after all: a stateless server is found when it refuses one', async (t) => {
     let ends = 1
     const { heard, revision } = await run(t, (method, params, child) => {
@@ -216,15 +129,6 @@ describe('a server that ends on the first question', () => {
 })
 
 describe('a server that says nothing to the first question', () => {
-  test('gets initialize on the same pipe once its time is over', async (t) => {
-    const { runtime, heard, revision, evidence, call } = await run(t, silent)
-    assert.deepEqual(heard(), [['server/discover']])
-    await runtime.pass(probeMs)
-    assert.deepEqual(heard(), [O])
-    assert.deepEqual([revision(), evidence()], ['2025-06-18', 'silent'])
-    assert.match(await call(), /"content":\[\]/)
-  })
-
   test('has its part of a short time of a start', async (t) => {
     const { heard, revision } = await run(t, silent, { startTimeout: 2000 })
     assert.deepEqual([heard(), revision()], [[O], '2025-06-18'])
@@ -294,18 +198,6 @@ describe('a server that says nothing to the first question', () => {
       assert.equal(problems().length, 2)
       for (const problem of problems()) assert.match(problem, /answered initialize with .*API key missing/)
     }
-  })
-})
-
-describe('the configuration decides', () => {
-  test('legacy: nobody is asked', async (t) => {
-    const { heard, evidence } = await run(t, polite, { protocol: 'legacy' })
-    assert.deepEqual([heard(), evidence()], [[O.slice(1)], 'configured'])
-  })
-
-  test('a stateless revision: there is none, whatever the server says', async (t) => {
-    const { heard, state } = await run(t, polite, { protocol: N, restart: false })
-    assert.deepEqual([heard(), state()], [[['server/discover']], 'error'])
   })
 })
 

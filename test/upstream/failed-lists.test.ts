@@ -6,7 +6,7 @@ import { type RawClient, failure } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import type { Scope } from '../integration/support/spawned.js'
-import { FakeRuntime, mute, polite, settled } from './support/fake-runtime.js'
+import { FakeRuntime, polite, settled } from './support/fake-runtime.js'
 
 const offering =
   '{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"f","version":"1"}}'
@@ -58,34 +58,6 @@ describe('a server that is there and cannot list its tools', () => {
     assert.deepEqual(failure(heard), [-32603, 's', 'unavailable'])
     assert.match(textAt(heard.value, 'error', 'message'), /^'s': tools\/list: .*not ready/)
   })
-
-  test('does not look as if it had none', async (t) => {
-    const { client } = await refusing(t, { 'tools/list': 1000 })
-    const heard = await client.request('tools/list')
-    assert.deepEqual(failure(heard), [-32603, 's', 'unavailable'])
-    assert.match(textAt(heard.value, 'error', 'message'), /tools\/list: .*not ready/)
-    assert.deepEqual(at((await client.request('prompts/list')).value, 'result'), { prompts: [] })
-  })
-})
-
-test('a server that ends before it has listed gets a call only when its successor has listed', async (t) => {
-  const runtime = new FakeRuntime()
-  runtime.script = (method, params, child) => {
-    if (method === 'tools/list' && child === runtime.children[0]) return undefined
-    return polite(method, params, child)
-  }
-  const { attach } = await libraryProxy(t, { s: { command: 'x' } }, { runtime })
-  const { client } = await attach()
-  const opening = client.open()
-  await settled()
-  await opening
-  const answer = client.call('s__t')
-  await settled()
-  runtime.children[0]?.end(1)
-  await runtime.pass(100)
-  assert.deepEqual(at((await answer).value, 'result'), { content: [] })
-  const { heard = [] } = runtime.children[1] ?? {}
-  assert.deepEqual(heard.slice(-2), ['tools/list', 'tools/call'])
 })
 
 test('a server that cannot list its prompts has its tools, and no others', async (t) => {
@@ -94,26 +66,4 @@ test('a server that cannot list its prompts has its tools, and no others', async
   assert.equal(textAt(heard.value, 'error', 'message'), "Tool 's__typo' not found")
   assert.deepEqual(at((await client.call('s__t')).value, 'result'), { content: [] })
   assert.equal(asked('prompts/list'), 1)
-})
-
-test('a change is read from another process where the one that has announced it ends', async (t) => {
-  const runtime = new FakeRuntime()
-  runtime.script = (method, params, child) =>
-    method === 'tools/list' && child === runtime.children[1] ? undefined : mute(method, params, child)
-  const servers = { s: { command: 'x', processes: 2, concurrency: 1, argumentChecks: 'off' } }
-  const { attach } = await libraryProxy(t, servers, { runtime })
-  const { client } = await attach()
-  const opening = client.open()
-  await settled()
-  await opening
-  void client.call('s__t')
-  void client.call('s__t')
-  await settled()
-  const [first, further] = runtime.children
-  further?.say('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
-  await settled()
-  assert.equal(further?.heard.at(-1), 'tools/list')
-  further?.end(1)
-  await runtime.pass(5000, 100)
-  assert.equal(first?.heard.filter((method) => method === 'tools/list').length, 2)
 })

@@ -5,7 +5,6 @@ import { describe, test } from 'node:test'
 import type { Heard } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
-import { INIT } from '../transports/support/one-tool.js'
 import { type Handler, answerOf, events, json, scripted } from '../transports/support/scripted.js'
 import { remote, toolServer } from './support/remote.js'
 
@@ -68,19 +67,4 @@ test('an answer of ours that a server does not take is posted again', async (t) 
   await client.open({ roots: {} })
   assert.deepEqual(at((await client.call('s__work')).value, 'result'), { content: [] })
   assert.deepEqual(refused, ['q', 'q', 'q'])
-})
-
-test('a list that is none is told with the name of the server once', async (t) => {
-  const { client } = await remote(
-    t,
-    (seen, response) => {
-      if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT))
-      else if (seen.rpc === 'tools/list') json(response, '{"jsonrpc":"2.0"')
-      else response.writeHead(seen.method === 'GET' ? 405 : 202).end()
-    },
-    { retryDelay: 1 },
-  )
-  const told = message(await client.call('s__work'))
-  assert.match(told, /tools\/list: /)
-  assert.equal(told.split("'s'").length, 2, told)
 })

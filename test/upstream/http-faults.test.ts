@@ -2,17 +2,16 @@
 
 import { strict as assert } from 'node:assert'
 import { createServer } from 'node:net'
-import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
-import { type Heard, type RawClient, failure } from '../integration/support/client.js'
-import { at, textAt } from '../integration/support/json.js'
+import type { Heard } from '../integration/support/client.js'
+import { at } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { until } from '../integration/support/waiting.js'
 import { limits } from '../../src/limits.js'
 import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
 import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import { type Scope, answerOf, connect, json, scripted } from '../transports/support/scripted.js'
-import { done, remote, toolServer } from './support/remote.js'
+import { done, toolServer } from './support/remote.js'
 
 function isAnswered(heard: Heard): boolean {
   return at(heard.value, 'result') !== undefined
@@ -89,63 +88,6 @@ describe('a server that answers a list with 404', () => {
   })
 })
 
-describe('a large answer', () => {
-  const MiB = 1024 * 1024
-  const BYTES = 16 * MiB
-
-  /** Answers with that many bytes of text, as JSON or as an event, without ever holding them. */
-  function large(response: ServerResponse, id: unknown, isEvent: boolean): void {
-    response.writeHead(200, { 'content-type': isEvent ? 'text/event-stream' : 'application/json' })
-    response.write(
-      `${isEvent ? 'data: ' : ''}{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[{"type":"text","text":"`,
-    )
-    const chunk = Buffer.alloc(MiB, 'x')
-    let left = BYTES
-    const more = (): void => {
-      while (left > 0 && !response.destroyed) {
-        left -= chunk.length
-        if (!response.write(chunk)) return void response.once('drain', more)
-      }
-      response.end(`"}]}}${isEvent ? '\n\n' : ''}`)
-    }
-    more()
-  }
-
-  const script = toolServer((seen, response, request) => {
-    if (seen.body.includes('"large"')) large(response, seen.id, seen.body.includes('"event"'))
-    else done(seen, response, request)
-  })
-
-  async function limited(t: Scope, lineBytesMax: number): Promise<RawClient> {
-    const { url } = await scripted(t, script)
-    const ndjson = { ...limits.upstream.ndjson, lineBytesMax }
-    const own = { ...limits, upstream: { ...limits.upstream, ndjson } }
-    const { attach } = await libraryProxy(t, { s: { url: url.href } }, { limits: own })
-    const { client } = await attach()
-    await client.open()
-    return client
-  }
-
-  for (const kind of ['json', 'event'])
-    test(`of 16 MB over the limit is one error: ${kind}`, async (t) => {
-      const client = await limited(t, 8 * MiB)
-      const [big, small] = await Promise.all([
-        client.call('s__work', { size: 'large', kind }),
-        client.call('s__work'),
-      ])
-      assert.deepEqual(failure(big), [-32603, 's', 'too-large'])
-      assert.ok(isAnswered(small))
-      assert.ok(isAnswered(await client.call('s__work')))
-    })
-
-  for (const kind of ['json', 'event'])
-    test(`of 16 MB passes where the limit is higher: ${kind}`, async (t) => {
-      const client = await limited(t, 24 * MiB)
-      const heard = await client.call('s__work', { size: 'large', kind })
-      assert.equal(textAt(heard.value, 'result', 'content', 0, 'text').length, BYTES)
-    })
-})
-
 describe('a server that takes its time', () => {
   test('to accept a connection is given up, and nothing was sent', async (t) => {
     // It accepts, and says nothing of TLS.
@@ -164,19 +106,5 @@ describe('a server that takes its time', () => {
     await heard.until(() => heard.failures.length === 1)
     assert.equal(heard.failures[0]?.error.code, 'TRANSPORT_UNREACHABLE')
     assert.match(heard.failures[0]?.error.message ?? '', /no connection within 100 ms/)
-  })
-
-  test('to say the first byte is waited for, as long as a call may take', async (t) => {
-    const late = toolServer((seen, response, request) => {
-      if (!seen.body.includes('"never"')) setTimeout(() => done(seen, response, request), 600)
-    })
-    const patient = await remote(t, late)
-    assert.ok(isAnswered(await patient.client.call('s__work')))
-    const { client, script } = await remote(t, late, { timeout: 1500 })
-    const heard = await client.call('s__work', { when: 'never' })
-    assert.deepEqual(failure(heard), [-32603, 's', 'timeout'])
-    assert.match(heard.text, /1500 ms/)
-    // The server is told that nobody waits any more.
-    await until(() => script.seen.some(({ rpc }) => rpc === 'notifications/cancelled'))
   })
 })

@@ -124,14 +124,6 @@ describe('a server that is reached through a proxy', () => {
       assert.equal(at(value, 'error', 'data', 'reason'), 'unavailable')
     })
 
-  test('that is not there', async (t) => {
-    const { value } = await called(t, { url: `http://${NAME}/mcp`, proxy: 'http://127.0.0.1:9' })
-    assert.match(
-      textAt(value, 'error', 'message'),
-      /through the proxy http:\/\/127\.0\.0\.1:9: connect ECONNREFUSED/,
-    )
-  })
-
   test('that the environment names, also by --url', async (t) => {
     const to = await secure(t)
     const proxy = await connectProxy(t, { to })

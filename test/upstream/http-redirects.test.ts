@@ -62,20 +62,6 @@ test('/sse leads elsewhere, where nothing is sent', async (t) => {
   assert.deepEqual(other.seen, [])
 })
 
-test('/sse leads to itself, and is not followed for ever', async (t) => {
-  const script = await scripted(t, older(307, '/sse'))
-  const entry = { type: 'sse', url: new URL('/sse', script.url).href, maxRetries: 0 }
-  const { attach } = await libraryProxy(t, { s: entry })
-  const { client } = await attach()
-  await client.open()
-  const { value } = await client.call('s__work')
-  assert.match(
-    textAt(value, 'error', 'message'),
-    /redirects to another path of it \(HTTP 307\), which is not followed/,
-  )
-  assert.ok(script.seen.length <= 12, String(script.seen.length))
-})
-
 test('the stream of a session that has moved brings what the server says unasked', async (t) => {
   const opened = new EventEmitter()
   const stream = once(opened, 'stream')

@@ -81,14 +81,3 @@ test('a change while the stream of the server is lost is found, unless it can sa
   await client.request('ping')
   assert.equal(changing.listed, 4)
 })
-
-test('a server that tells of no changes is read once', async (t) => {
-  const changing = new Changing({ tells: false })
-  const { client } = await remote(t, changing.handler, { ...server })
-  await until(() => changing.streams.length === 1)
-  assert.equal(listAt((await client.request('tools/list')).value, 'result', 'tools').length, 1)
-  changing.streams[0]?.response.end()
-  await until(() => changing.streams.length === 2)
-  await client.request('ping')
-  assert.equal(changing.listed, 1)
-})

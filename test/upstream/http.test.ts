@@ -164,22 +164,6 @@ const refuses: Handler = (_seen, response) => response.writeHead(401).end('no')
 describe('a list of what cannot be had', () => {
   const wanted = 'Authentication failed: Invalid or missing SEARCH_TEST_KEY'
 
-  test('is an error where there is one server, and says what to do', async (t) => {
-    const { url } = await scripted(t, refuses)
-    const { attach, log } = await libraryProxy(t, { s: { url: url.href, ...keyed } })
-    const { client } = await attach()
-    const opened = await client.open()
-    // A client asks for no list that was not offered.
-    assert.deepEqual(at(opened, 'capabilities', 'tools'), { listChanged: true })
-    for (const method of ['tools/list', 'prompts/list', 'resources/list']) {
-      const heard = await client.request(method)
-      assert.deepEqual(error(heard), { code: -32603, message: wanted, data: { service: 's' } }, method)
-    }
-    assert.ok(
-      log.some(({ level, service, message }) => level === 'error' && service === 's' && message === wanted),
-    )
-  })
-
   test('is the list of the others where there are more, and the status has the rest', async (t) => {
     const bad = await scripted(t, refuses)
     const good = await scripted(t, toolServer(done))
@@ -199,25 +183,6 @@ describe('a list of what cannot be had', () => {
         ['g', 'connected', undefined],
       ],
     )
-  })
-
-  test('comes when the server is there after all', async (t) => {
-    let isDown = true
-    const up = toolServer(done)
-    const { client } = await remote(
-      t,
-      (seen, response, request) => {
-        if (isDown) response.writeHead(503).end('starting')
-        else up(seen, response, request)
-      },
-      { retries: 0, retryDelay: 50 },
-    )
-    const changed = client.notification('notifications/tools/list_changed')
-    assert.deepEqual(failure(await client.request('tools/list')), [-32603, 's', 'http-status'])
-    isDown = false
-    await changed
-    const tools = listAt((await client.request('tools/list')).value, 'result', 'tools')
-    assert.equal(tools.length, 1)
   })
 })
 
@@ -253,18 +218,6 @@ describe('a person who asks for it', () => {
       assert.ok(told().includes(line), `${line}\n${told().join('\n')}`)
     assert.equal(JSON.stringify(log).includes('CANARY'), false)
   })
-
-  test('and who does not, hears of none', async (t) => {
-    const { client, log } = await remote(
-      t,
-      toolServer((_seen, response) => response.writeHead(500).end()),
-    )
-    await client.call('s__work')
-    assert.deepEqual(
-      log.filter(({ message }) => message.startsWith('POST')),
-      [],
-    )
-  })
 })
 
 test('other refusals carry the status, a piece of the body and a remedy', async (t) => {
@@ -281,16 +234,6 @@ test('other refusals carry the status, a piece of the body and a remedy', async 
     [502, '502 Bad gateway'],
   )
   assert.match(textAt(error(heard), 'data', 'remedy'), /logs/)
-})
-
-test('a server that is not there, and then is', async (t) => {
-  const gone = await scripted(t, () => {})
-  await gone.close()
-  const { attach, proxy } = await libraryProxy(t, { s: { url: gone.url.href, retries: 0, retryDelay: 50 } })
-  const { client } = await attach()
-  await client.open()
-  assert.deepEqual(failure(await client.call('s__work')), [-32603, 's', 'unavailable'])
-  assert.equal(proxy.status()[0]?.state, 'error')
 })
 
 test('a forgotten session is opened anew once for all, and what was not taken is sent again, once', async (t) => {

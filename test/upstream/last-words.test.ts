@@ -22,15 +22,6 @@ const cases: [string, readonly string[], readonly string[]][] = [
     ['Error: KEY is missing'],
   ],
   [
-    'Node, with the code of the error in its name',
-    [
-      'node:internal/x:1',
-      'TypeError [ERR_INVALID_URL]: Invalid URL',
-      '    at new URL (node:internal/url:1:1)',
-    ],
-    ['TypeError [ERR_INVALID_URL]: Invalid URL'],
-  ],
-  [
     'Python, whose last error is the one that counts',
     [
       'Traceback (most recent call last):',
@@ -55,11 +46,6 @@ const cases: [string, readonly string[], readonly string[]][] = [
     ["npm error 404  'none@*' is not in this registry."],
   ],
   [
-    'Rust',
-    ["thread 'main' panicked at src/main.rs:2:5:", 'no token', 'note: run with `RUST_BACKTRACE=1`'],
-    ["thread 'main' panicked at src/main.rs:2:5:", 'no token'],
-  ],
-  [
     'Go',
     [
       'starting',
@@ -70,11 +56,6 @@ const cases: [string, readonly string[], readonly string[]][] = [
       'exit status 2',
     ],
     ['panic: no token'],
-  ],
-  [
-    'Docker',
-    ['docker: invalid reference format', '', "Run 'docker run --help' for more information"],
-    ['docker: invalid reference format'],
   ],
   [
     'another program',

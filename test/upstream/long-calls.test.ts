@@ -2,7 +2,6 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { resolveConfig } from '../../src/config/config.js'
 import { failure } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
 import type { ServerEntry } from '../integration/support/programs.js'
@@ -110,25 +109,4 @@ describe('a limit that is written', () => {
       )
     })
   }
-})
-
-test('a timeout below 1000 is taken as it is, with a question', () => {
-  const config = resolveConfig(
-    {
-      cli: { stdio: { timeout: 90 } },
-      mcpServers: {
-        s: { command: 'x', timeout: 60 },
-        o: { command: 'x', timeout: 1000 },
-      },
-    },
-    { source: 'f', folder: '/', env: {} },
-  )
-  assert.deepEqual(
-    config.warnings.map(({ path, message }) => `${path} ${message}`),
-    [
-      'cli.stdio.timeout is 90 milliseconds; did you mean 90000?',
-      'mcpServers.s.timeout is 60 milliseconds; did you mean 60000?',
-    ],
-  )
-  assert.equal(config.schemas.get('default')?.servers[0]?.timeoutMs, 60)
 })

@@ -328,20 +328,18 @@ describe('the end of a process', { skip }, () => {
     )
   })
 
-  test('one that ignores SIGTERM has stopTimeout until SIGKILL', async () => {
+  test('one that ignores SIGTERM has stopTimeout until SIGKILL, and is left after a while with a line in the log', async () => {
     const child = new ScriptedChild()
     const delays: number[] = []
-    const { server } = started({ stopTimeoutMs: 70 }, { spawn: () => child, delays })
+    const { server, log } = started({ stopTimeoutMs: 70 }, { spawn: () => child, delays })
     await server.stop()
-    assert.deepEqual(child.signals, ['SIGTERM', 'SIGKILL'])
-    assert.deepEqual(delays, [100, 70, 100])
-  })
-
-  test('one that the system does not end is left after a while, and that is logged', async () => {
-    const child = new ScriptedChild()
-    const { server, log } = started({}, { spawn: () => child })
-    await server.stop()
-    assert.deepEqual(child.signals, ['SIGTERM', 'SIGKILL'])
+    assert.deepEqual(
+      [child.signals, delays],
+      [
+        ['SIGTERM', 'SIGKILL'],
+        [100, 70, 100],
+      ],
+    )
     assert.match(log.at(-1)?.message ?? '', /process 4711 does not end/)
   })
 })

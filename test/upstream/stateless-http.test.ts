@@ -8,7 +8,6 @@ import { failure } from '../integration/support/client.js'
 import { at, listAt, parsed, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { until } from '../integration/support/waiting.js'
-import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import {
   type Handler,
   type Scope,
@@ -63,17 +62,6 @@ function stateless(call: Handler, schema: object = marked, capabilities?: string
   }
 }
 
-/** A server with sessions, which answers the first question so. */
-const handshaking =
-  (probed: (seen: Seen, response: ServerResponse) => void): Handler =>
-  (seen, response) => {
-    if (seen.rpc === 'server/discover') return probed(seen, response)
-    if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': 's' })
-    else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
-    else if (seen.rpc === 'tools/call') json(response, answerOf(seen.id, '{"content":[]}'))
-    else response.writeHead(seen.method === 'GET' ? 405 : 202).end()
-  }
-
 const proxyTo = async (t: Scope, script: Scripted, more: object = {}) => {
   const { attach, proxy, log } = await libraryProxy(t, {
     s: { url: script.url.href, retries: 0, retryDelay: 10, tools: { rename: { wörk: 'work' } }, ...more },
@@ -85,21 +73,6 @@ const proxyTo = async (t: Scope, script: Scripted, more: object = {}) => {
 
 const rpcs = ({ seen }: Scripted): unknown[] => seen.flatMap(({ rpc }) => rpc ?? [])
 const posted = ({ seen }: Scripted, method: string): Seen[] => seen.filter(({ rpc }) => rpc === method)
-
-test('a remote server that has sessions gets nothing in its fields that only others have', async (t) => {
-  const script = await scripted(
-    t,
-    handshaking((_seen, response) => void response.writeHead(404).end()),
-    { isAsked: true },
-  )
-  const { client, revision } = await proxyTo(t, script)
-  assert.equal(at((await client.call('s__work')).value, 'error'), undefined)
-  assert.equal(revision(), '2025-06-18')
-  for (const { headers } of script.seen.filter(({ rpc }) => rpc !== 'server/discover')) {
-    assert.equal(headers['mcp-method'], undefined)
-    assert.notEqual(headers['mcp-protocol-version'], N)
-  }
-})
 
 const base64 = (text: string): string => `=?base64?${Buffer.from(text).toString('base64')}?=`
 
@@ -181,27 +154,6 @@ describe('a call that the server refuses', () => {
     const refused = await client.call('s__work', {})
     assert.equal(at(refused.value, 'result', 'isError'), true)
     assert.equal(calls, 4)
-  })
-
-  test('since it speaks another revision now is made once more in that', async (t) => {
-    let isOld = false
-    const old = handshaking((_seen, response) => void response.writeHead(404).end())
-    const script = await scripted(
-      t,
-      (seen, response, request) => {
-        if (isOld) return old(seen, response, request)
-        return stateless((call, answer) => {
-          isOld = true
-          const data = '{"supported":["2025-11-25"],"requested":"x"}'
-          json(answer, errorOf(call.id, `{"code":-32022,"message":"Unsupported","data":${data}}`), 400)
-        }, schemaOf({}))(seen, response, request)
-      },
-      { isAsked: true },
-    )
-    const { client, revision } = await proxyTo(t, script)
-    const answer = await client.call('s__work', {})
-    assert.deepEqual(at(answer.value, 'result'), { content: [] })
-    assert.equal(revision(), '2025-06-18')
   })
 })
 

@@ -118,19 +118,6 @@ describe('the last answer of a server that is being stopped', () => {
     assert.equal(textAt((await third).value, 'result', 'content', '0', 'text'), 'third')
     child.end(0)
   })
-
-  test('is waited for until the server gets a signal', async (t) => {
-    const { client, runtime, child, heard } = await withOneInFlight(t, {
-      onTimeout: 'restart',
-      timeout: 3000,
-    })
-    await runtime.pass(2000, 100)
-    const other = client.call('s__t')
-    assert.equal(failure(await passed(runtime, 1000, heard))[2], 'timeout')
-    assert.equal(child.stdin.writableEnded, true)
-    assert.equal(failure(await passed(runtime, 1000, other))[2], 'closed')
-    child.end(0)
-  })
 })
 
 test('who closes again with less patience does not wait for calls', async (t) => {

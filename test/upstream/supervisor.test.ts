@@ -73,36 +73,6 @@ describe('the breaker', () => {
     assert.equal(state(), 'connected')
   })
 
-  test('puts off the process of a client that comes meanwhile, which needs no call to start it', async (t) => {
-    const entry = { protocol: 'legacy', isolation: 'session' }
-    const options = { ownStart: 'with-client' } as const
-    const { attach, runtime } = await served(t, dead, { entry, options })
-    await runtime.pass(20_000)
-    assert.equal(runtime.children.length, restart.crashesMax)
-    const { client } = await attach()
-    await client.open()
-    runtime.script = polite
-    await runtime.pass(restart.holdMs)
-    assert.equal(runtime.children.length, restart.crashesMax + 2, 'one for each client')
-  })
-
-  test('leaves a process that starts with a call alone after the hold', async (t) => {
-    const entry = { protocol: 'legacy', isolation: 'session' }
-    const { attach, client: first, runtime } = await served(t, polite, { entry })
-    await first.call('s__t')
-    const { client } = await attach()
-    await client.open()
-    runtime.script = dead
-    runtime.children[0]?.end(1)
-    await settled()
-    for (let count = 1; count < restart.crashesMax; count++) await first.call('s__t')
-    assert.equal(runtime.children.length, restart.crashesMax)
-    assert.deepEqual(failure(await client.call('s__t')).slice(0, 2), [-32603, 's'])
-    runtime.script = polite
-    await runtime.pass(restart.holdMs)
-    assert.equal(runtime.children.length, restart.crashesMax + 1, 'the process of the first client')
-  })
-
   test('forgets everything after real uptime', async (t) => {
     const { runtime, state } = await run(t, dead)
     await runtime.pass(20_000)

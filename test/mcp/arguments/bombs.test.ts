@@ -19,6 +19,9 @@ function next(index: number): object {
   return { $ref: `#/$defs/d${index + 1}` }
 }
 
+/** A schema of the member `a`. */
+const a = (schema: unknown): object => ({ properties: { a: schema } })
+
 function fanOut(levels: number): object {
   return {
     $ref: '#/$defs/d0',
@@ -31,6 +34,11 @@ function fanOut(levels: number): object {
 /** A list whose only item is a text of JSON of such a list. */
 function nestedTexts(levels: number): string {
   return levels === 0 ? '[1]' : JSON.stringify([nestedTexts(levels - 1)])
+}
+
+/** So many properties of texts. */
+function texts(count: number): object {
+  return { properties: named(count, () => ({ type: 'string' })) }
 }
 
 function formTree(levels: number): object {
@@ -60,12 +68,8 @@ const manyMembers = JSON.stringify(named(25_000, (index) => index))
 
 const bombs: readonly Bomb[] = [
   ['1600 forms', { anyOf: times(1600, (index) => ({ required: [`a${index}`] })) }, {}],
-  ['4900 properties', { properties: named(4900, () => ({ type: 'string' })) }, named(4900, () => 1)],
-  [
-    'as many properties as are compiled',
-    { properties: named(490, () => ({ type: 'string' })) },
-    named(490, () => 1),
-  ],
+  ['4900 properties', texts(4900), named(4900, () => 1)],
+  ['as many properties as are compiled', texts(490), named(490, () => 1)],
   [
     'as many properties with many keywords',
     {
@@ -98,16 +102,12 @@ const bombs: readonly Bomb[] = [
   ['a schema 5000 levels deep', `${'{"properties":{"a":'.repeat(5000)}{}${'}}'.repeat(5000)}`, {}],
   ['100000 branches', { anyOf: times(100_000, (index) => ({ const: index })) }, {}],
   ['a tree of references over nested data', tree, nested(100)],
-  ['^(a+)+$', { properties: { a: { pattern: '^(a+)+$' } } }, { a: `${'a'.repeat(30)}!` }],
-  [
-    'uniqueItems of objects',
-    { properties: { a: { uniqueItems: true } } },
-    { a: times(100_000, (i) => ({ i })) },
-  ],
-  ['many rows', { properties: { a: { items: row } } }, { a: times(40_000, (id) => ({ id })) }],
+  ['^(a+)+$', a({ pattern: '^(a+)+$' }), { a: `${'a'.repeat(30)}!` }],
+  ['uniqueItems of objects', a({ uniqueItems: true }), { a: times(100_000, (i) => ({ i })) }],
+  ['many rows', a({ items: row }), { a: times(40_000, (id) => ({ id })) }],
   [
     'many rows of many forms',
-    { properties: { a: { items: { anyOf: [...times(30, (i) => ({ required: [`a${i}`] })), true] } } } },
+    a({ items: { anyOf: [...times(30, (i) => ({ required: [`a${i}`] })), true] } }),
     { a: times(40_000, (id) => ({ id })) },
   ],
   [
@@ -122,7 +122,7 @@ const bombs: readonly Bomb[] = [
   ],
   [
     'as many empty rows as fit, with many properties',
-    { properties: { a: { items: { properties: named(470, () => ({ type: 'string' })) } } } },
+    a({ items: texts(470) }),
     { a: times(21_000, () => ({})) },
   ],
   [
@@ -132,24 +132,16 @@ const bombs: readonly Bomb[] = [
   ],
   [
     'as many lengths as are compiled',
-    { properties: { a: { allOf: times(490, () => ({ maxLength: 1 })) } } },
+    a({ allOf: times(490, () => ({ maxLength: 1 })) }),
     { a: 'é'.repeat(32_000) },
   ],
   [
     'lengths counted often',
-    { properties: { a: { allOf: times(60, () => ({ minLength: 150_000 })) } } },
+    a({ allOf: times(60, () => ({ minLength: 150_000 })) }),
     { a: 'é'.repeat(200_000) },
   ],
-  [
-    'rows to be put right',
-    { properties: { a: { items: row } } },
-    { a: times(40_000, (id) => ({ id: `${id}` })) },
-  ],
-  [
-    'fewer rows to be put right',
-    { properties: { a: { items: row } } },
-    { a: times(1000, (id) => ({ id: `${id}` })) },
-  ],
+  ['rows to be put right', a({ items: row }), { a: times(40_000, (id) => ({ id: `${id}` })) }],
+  ['fewer rows to be put right', a({ items: row }), { a: times(1000, (id) => ({ id: `${id}` })) }],
   [
     'members to be put right by every branch',
     { allOf: times(40, () => ({ additionalProperties: { type: 'integer' } })) },
@@ -171,18 +163,18 @@ const bombs: readonly Bomb[] = [
   ],
   [
     'a large list in a text',
-    { properties: { a: { type: 'array', items: { type: 'object' } } } },
+    a({ type: 'array', items: { type: 'object' } }),
     { a: `[${'{},'.repeat(150_000)}1]`.padEnd(500_000) },
   ],
   [
     'a long text where a list belongs',
-    { properties: { a: { type: 'array', uniqueItems: true } } },
+    a({ type: 'array', uniqueItems: true }),
     { a: `[${'1,'.repeat(49_000)}1]` },
   ],
-  ['forms of which none fits, tried in forms', { properties: { a: formTree(5) } }, { a: { x: '1' } }],
+  ['forms of which none fits, tried in forms', a(formTree(5)), { a: { x: '1' } }],
   [
     'a form that no item of a long list fits',
-    { properties: { a: { anyOf: [{ items: { type: 'string' } }, { type: 'string' }] } } },
+    a({ anyOf: [{ items: { type: 'string' } }, { type: 'string' }] }),
     { a: times(30_000, () => 1) },
   ],
   [
@@ -205,11 +197,7 @@ const bombs: readonly Bomb[] = [
     { additionalProperties: { enum: times(150, (i) => `${i + 5e6}`) } },
     named(5000, (index) => index),
   ],
-  [
-    'one long text full of escapes',
-    { properties: { a: { type: 'string' } } },
-    `{"a":"${'a\\"'.repeat(2_700_000)}"}`,
-  ],
+  ['one long text full of escapes', a({ type: 'string' }), `{"a":"${'a\\"'.repeat(2_700_000)}"}`],
 ]
 
 interface Blocks {

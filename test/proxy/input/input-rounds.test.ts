@@ -141,27 +141,6 @@ test('the client is asked all of it, and the request comes again with the answer
   assert.equal(stage.outcome?.kind, 'result')
 })
 
-test('a second round has its own answers and state, and nothing of the first', () => {
-  const stage = new Stage()
-  stage.asks(`"a":${ELICIT}`, '"one"')
-  stage.answers(0, '"result":{"action":"decline"}')
-  stage.asks(`"b":${ELICIT}`)
-  stage.answers(1, '"result":{"action":"accept"}')
-  assert.match(
-    stage.sent[1] ?? '',
-    /"params":\{"inputResponses":\{"b":\{"action":"accept"\}\},"name":"t"\}\}$/,
-  )
-})
-
-test('a server that has only a state is asked again after a while', async () => {
-  const stage = new Stage()
-  stage.server('{"resultType":"input_required","requestState":"x"}')
-  await stage.runtime.pass(limits.session.input.againMs - 1)
-  assert.deepEqual(stage.sent, [])
-  await stage.runtime.pass(1)
-  assert.match(stage.sent[0] ?? '', /"params":\{"requestState":"x","name":"t"\}\}$/)
-})
-
 test('a server that goes on with a state alone is asked again, less often, until the total time is over', async () => {
   const stage = new Stage()
   const totalTimeoutMs = 60_000
@@ -237,17 +216,6 @@ test('a page to visit gets an id, and a form loses its mode where the revision h
   assert.match(older.asked.map(asText).join(''), /"params":\{"message":"\?","requestedSchema":\{\}\}\}$/)
 })
 
-test('an error of the client cancels an elicitation, and fails a call that wants anything else', () => {
-  const stage = new Stage()
-  stage.asks(`"a":${ELICIT}`)
-  stage.answers(0, '"error":{"code":-1,"message":"no"}')
-  assert.match(stage.sent[0] ?? '', /"inputResponses":\{"a":\{"action":"cancel"\}\}/)
-  stage.asks(`"b":${SAMPLE},"c":${ELICIT}`)
-  stage.answers(1, '"error":{"code":-1,"message":"user rejected"}')
-  assert.match(stage.failure, /sampling\/createMessage: .*user rejected/)
-  assert.equal(stage.withdrawn.length, 1, 'the other question is withdrawn')
-})
-
 test('a client that never answers cancels', async () => {
   const stage = new Stage()
   stage.asks(`"a":${ELICIT}`)
@@ -256,27 +224,12 @@ test('a client that never answers cancels', async () => {
   assert.match(stage.withdrawn[0] ?? '', /"requestId":1,.*did not answer within 600000 ms/)
 })
 
-test('a client that answers nothing of what it was asked has the request come again once', async () => {
-  const stage = new Stage()
-  stage.asks(`"a":${ELICIT},"b":${ELICIT}`)
-  await stage.runtime.pass(limits.session.input.waitMs, 1000)
-  assert.equal(stage.sent.length, 1)
-  assert.match(stage.sent[0] ?? '', /"a":\{"action":"cancel"\},"b":\{"action":"cancel"\}/)
-})
-
 test('a client that is lost while it is being asked leaves nothing unasked, and the request comes again once', () => {
   const stage = new Stage()
   stage.asksNobody()
   stage.asks(`"a":${ELICIT},"b":${ELICIT}`)
   assert.equal(stage.asked.length, 2)
   assert.equal(stage.sent.length, 1)
-})
-
-test('a server that asks for nothing is asked again as it was', async () => {
-  const stage = new Stage()
-  stage.asks('')
-  await stage.runtime.pass(limits.session.input.againMs)
-  assert.deepEqual(stage.sent, ['{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t"}}'])
 })
 
 test('an answer of several lines goes on in one', () => {

@@ -111,12 +111,4 @@ describe('a view', () => {
     views.change(profiles, ['git'])
     assert.deepEqual([views.of('profile:p') === before, before?.hasServer(git)], [true, true])
   })
-
-  test('gives the same object for a tool whose parameters are set', () => {
-    const { view, servers } = viewOf({ tools: { set: { git__t: { a: 1 } } } })
-    const [git] = servers
-    assert(git !== undefined)
-    const tool = toolCalled('t')
-    assert.equal(view.item(git, 'tools', tool), view.item(git, 'tools', tool))
-  })
 })

@@ -1,5 +1,6 @@
 // An HTTP front whose other side is a script, and clients that see every byte.
 
+import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
@@ -336,6 +337,14 @@ export async function handshake(
   const id = headers['mcp-session-id']
   if (status !== 200 || typeof id !== 'string') throw new Error(`initialize: ${status}`)
   return { 'mcp-session-id': id }
+}
+
+/** A front with one session: its fields, and the session as the script sees it. */
+export async function opened(scope: Scope, options: FrontOptions = {}, version?: string) {
+  const made = await front(scope, options)
+  const headers = await handshake(made.port, version)
+  const session = made.sessions[0] ?? assert.fail('no session was opened')
+  return { ...made, headers, session }
 }
 
 export interface Event {

@@ -15,7 +15,7 @@ import type { TransportError } from '../../../src/jsonrpc/jsonrpc-errors.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { type Message, splice } from '../../../src/jsonrpc/splice.js'
 import { Redactor } from '../../../src/text/redactor.js'
-import { HttpLink } from '../../../src/transports/http-client/link.js'
+import { HttpLink, type LinkOptions } from '../../../src/transports/http-client/link.js'
 import { HttpAgent, connectPlain } from '../../../src/transports/http1/client.js'
 import { DoubtfulRefusals } from '../../../src/transports/http-client/forgotten-session.js'
 import {
@@ -206,12 +206,12 @@ export function connect(
   scope: Scope,
   url: URL,
   more: Partial<HttpTarget> = {},
-  { takesParts = false }: { readonly takesParts?: boolean } = {},
+  { takesParts = false, ...link }: LinkOptions & { readonly takesParts?: boolean } = {},
 ): Opened {
   const heard = new Heard()
   const given = target(url, more)
   const agent = new HttpAgent(url, given.limits, connectPlain)
-  const connection = new HttpLink(given, agent)
+  const connection = new HttpLink(given, agent, link)
   connection.start(takesParts ? heard.sinkOfParts : heard.sink)
   scope.after(async () => {
     await connection.close()
