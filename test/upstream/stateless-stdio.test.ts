@@ -6,15 +6,19 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { RawClient } from '../integration/support/client.js'
-import { at, parsed } from '../integration/support/json.js'
+import { at, parsed, textAt } from '../integration/support/json.js'
 import { type TestProxy, libraryProxy } from '../integration/support/library.js'
 import { type ServerEntry, cli, nodeProgram } from '../integration/support/programs.js'
 import { type Scope, configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
 
+const N = '2026-07-28'
+const key = (name: string): string => `io.modelcontextprotocol/${name}`
+
 interface Behind extends TestProxy {
   /** Everything that the server was sent. */
   readonly lines: () => unknown[]
+  readonly methods: () => string[]
   readonly open: (capabilities?: object) => Promise<RawClient>
 }
 
@@ -37,6 +41,7 @@ async function behind(
   return {
     ...proxy,
     lines,
+    methods: () => lines().map((line) => textAt(line, 'method')),
     open: async (capabilities = {}) => {
       const { client } = await proxy.attach()
       await client.open(capabilities, '2025-11-25')
@@ -45,6 +50,7 @@ async function behind(
   }
 }
 
+const result = (heard: { readonly value: unknown }): unknown => at(heard.value, 'result')
 const sentOf = (lines: readonly unknown[], method: string): unknown[] =>
   lines.filter((line) => at(line, 'method') === method)
 
