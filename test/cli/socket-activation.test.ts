@@ -52,7 +52,7 @@ function start(
   let stderr = ''
   child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
   const exited = once(child, 'close').then(() => child.exitCode)
-  const ready = Promise.race([until(() => stderr.includes('/api/status')), exited]).then(() => undefined)
+  const ready = until(() => stderr.includes('/api/status') || child.exitCode !== null)
   return { ready, exited, stderr: () => stderr, end: () => void child.kill('SIGTERM') }
 }
 
