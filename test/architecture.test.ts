@@ -139,8 +139,8 @@ const linesMax = table(`
   policy                 | 418
   proxy                  | 905
   front-auth             | 1049
-  gateway                | 1484
-  metrics                | 923
+  gateway                | 1487
+  metrics                | 924
   index                  | 49
   replay                 | 1876
   inspector              | 1959

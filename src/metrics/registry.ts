@@ -36,6 +36,7 @@ mcps_store_up | gauge | {store} | | 1 while the store that instances share can b
 mcps_store_commands_total | counter | {command} | | Commands that the store has answered.
 mcps_store_seconds_total | counter | s | | Time that these commands took.
 mcps_forwards_total | counter | {request} | | Requests that this instance has handed over to others.
+mcps_sessions_revived_total | counter | {session} | | Sessions that go on after a restart, a pause or on another instance.
 mcps_draining | gauge | {instance} | | 1 from the signal to end until the end.
 mcps_audit_lost_lines_total | counter | {line} | | Lines of the audit that no file has.
 mcps_eventloop_delay_seconds | gauge | s | quantile | Delay of the event loop since the last scrape.
