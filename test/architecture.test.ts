@@ -114,7 +114,7 @@ const linesMax = table(`
   transports             | 863
   transports/http1       | 1517
   transports/http-client | 1769
-  transports/http-server | 3713
+  transports/http-server | 3714
   upstream/contracts     | 745
   upstream/process       | 1168
   upstream/auth          | 331

@@ -179,9 +179,10 @@ export async function forward(
     const channel = await peers.open(to, back)
     if (channel === undefined) return 'absent'
     back.channel = channel
-    asked.response.whenClosed(() => channel.cut())
     channel.write(forwardedBytes(asked, body))
     channel.end()
+    // Behind what leaves in this turn: a message that has come whole is served, also where its client has gone meanwhile.
+    queueMicrotask(() => asked.response.whenClosed(() => channel.cut()))
   } catch {
     return refuse(503, 'Another instance cannot be reached now', { 'retry-after': '1' })
   }
