@@ -114,7 +114,7 @@ const linesMax = table(`
   transports             | 863
   transports/http1       | 1517
   transports/http-client | 1769
-  transports/http-server | 3714
+  transports/http-server | 3719
   upstream/contracts     | 745
   upstream/process       | 1168
   upstream/auth          | 331
@@ -139,7 +139,7 @@ const linesMax = table(`
   policy                 | 418
   proxy                  | 905
   front-auth             | 1049
-  gateway                | 1487
+  gateway                | 1485
   metrics                | 924
   index                  | 49
   replay                 | 1876

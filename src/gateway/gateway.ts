@@ -218,8 +218,6 @@ function gatewayOf(
 ): Gateway {
   const { runtime } = common
   let isClosing = false
-  let revived = 0
-  serving.on('session', ({ state }) => void (revived += Number(state === 'revived')))
   const fixed = fixedKeys(config, options)
   const changes = new CoalescedChanges(async (next: Configuration) => {
     const take = await common.loaded.load(next)
@@ -243,7 +241,7 @@ function gatewayOf(
     proxies: proxies.all,
     readings: {
       mcps_draining: () => Number(serving.server.isDraining),
-      mcps_sessions_revived_total: () => revived,
+      mcps_sessions_revived_total: () => serving.server.revived,
       ...(common.shared && readingsOf(common.shared.cluster)),
     },
     on: (name, listener) => common.events.on(name, listener),

@@ -64,7 +64,7 @@ export interface FrontRemedies extends GuardRemedies {
 
 /** Proxies that are served, and may change while clients use them. */
 export interface ProxiesServing extends Serving {
-  readonly server: Pick<HttpServer, 'isDraining' | 'drain' | 'answeredElsewhere'>
+  readonly server: Pick<HttpServer, 'isDraining' | 'revived' | 'drain' | 'answeredElsewhere'>
   /** Loads what these rules need, before a change to them. */
   prepare(rules: FrontRules): Promise<void>
   /** Serves these proxies by these rules, which must have been prepared; a proxy that stays keeps its sessions. */

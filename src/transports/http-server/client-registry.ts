@@ -29,7 +29,8 @@ export class ClientRegistry {
   /** The connections of clients without sessions: by endpoint and principal if they are shared, else by a number. */
   readonly #sessionless: Entries = new ChurnMap()
   #singles = 0
-  #revived = 0
+  /** How many sessions of other processes, or of before a pause, went on here. */
+  revived = 0
 
   constructor(environment: HttpEnvironment) {
     this.#environment = environment
@@ -60,7 +61,7 @@ export class ClientRegistry {
     if (!this.#hasRoom(owner)) return crowded
     const revision = sessionRevision(version)?.version ?? facts.revision
     // A session that was closed here before has sent events and questions as this process.
-    const life = this.#lifeOf(id, true, `${ids?.source}.${(++this.#revived).toString(36)}`)
+    const life = this.#lifeOf(id, true, `${ids?.source}.${(++this.revived).toString(36)}`)
     return this.#add(this.#sessions, id, owner, life, { ...facts, revision })
   }
 

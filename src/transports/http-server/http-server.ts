@@ -125,6 +125,10 @@ export class HttpServer {
     return this.#listening.isDraining
   }
 
+  get revived(): number {
+    return this.#clients.revived
+  }
+
   /**
    * Serves everything on, but keeps no connection for long. Resolves when another program may go on in its place: with a
    * socket that another one accepts on next, when all requests are answered that have come here.
