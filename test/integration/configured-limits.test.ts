@@ -6,23 +6,7 @@ import { FakeRuntime } from '../upstream/support/fake-runtime.js'
 import { failure } from './support/client.js'
 import { listAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
-import { itServer } from './support/programs.js'
 import { type Act, opening, scripted, simple, timed } from './support/scripted.js'
-import { spawnProxy } from './support/spawned.js'
-
-const a = itServer({ IT_NAME: 'a' })
-
-describe('server.drainTimeout', () => {
-  test('is over for a call that takes longer', async (t) => {
-    const proxy = spawnProxy(t, { s: a }, { more: { server: { drainTimeout: 0 } } })
-    await proxy.client.open()
-    const running = proxy.client.call('s__never')
-    await proxy.client.request('ping')
-    proxy.child.kill('SIGTERM')
-    assert.match((await running).text, /shutting down/)
-    assert.equal(await proxy.exited, 0)
-  })
-})
 
 describe('processesMax', () => {
   test('holds for the first start of all servers', async (t) => {

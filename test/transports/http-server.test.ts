@@ -502,8 +502,6 @@ describe('the standalone stream', () => {
   })
 })
 
-describe('the older pair', () => {})
-
 describe('closing', () => {
   test('ends every stream and every connection, and takes nothing new', async (t) => {
     const { port, server, sessions } = await front(t, { limits: { answerWaitMs: 1 } })

@@ -21,8 +21,6 @@ const applicant = {
   vacate: async () => {},
 }
 
-describe('starts', () => {})
-
 describe('installs', () => {
   test('run two at a time, and one that takes long gives up its turn', async () => {
     const { runtime, gate } = world()
