@@ -103,7 +103,7 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 2608
+  jsonrpc                | 2642
   folder                 | 5
   version                | 2
   text                   | 614
@@ -111,10 +111,10 @@ const linesMax = table(`
   mcp                    | 3316
   calls                  | 719
   mcp/eras               | 1056
-  transports             | 863
+  transports             | 884
   transports/http1       | 1517
   transports/http-client | 1769
-  transports/http-server | 3719
+  transports/http-server | 3723
   upstream/contracts     | 745
   upstream/process       | 1168
   upstream/auth          | 331

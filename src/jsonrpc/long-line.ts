@@ -20,11 +20,14 @@ export function joinedLine(message: Line | LongLine): Line {
 export class LongLine {
   readonly parts: readonly Buffer[]
   readonly length: number
+  /** The offsets at which its long strings begin and end, in turn; undefined where the scanner has to read them. */
+  readonly strings: readonly number[] | undefined
   #line: Line | undefined
 
-  constructor(head: readonly Buffer[], last: Line) {
+  constructor(head: readonly Buffer[], last: Line, strings?: readonly number[]) {
     this.parts = [...head, last]
     this.length = lengthOf(this.parts)
+    this.strings = strings ?? longStrings(this.parts)
   }
 
   /** A few of its bytes; the parts are not joined for them. */
@@ -44,7 +47,7 @@ export class LongLine {
 
 /** Reads the message. */
 export function readLong(long: LongLine): ReceivedMessage {
-  const strings = longStrings(long.parts)
+  const { strings } = long
   return (strings && resultInParts(long, strings)) ?? readMessage(long.line, strings)
 }
 

@@ -32,13 +32,16 @@ const STRINGS = 16
 const TEXT_AT = 8 * 1024
 
 const BLOCK_BYTES = 64
-const PIECE_BYTES = 64 * 1024
+/** As much as one read brings, behind what the last one has left. */
+const PIECE_BYTES = 64 * 1024 + BLOCK_BYTES
 
 /** A shorter text is read faster without this. */
 export const LONG_BYTES_MIN: number = 4 * 1024
 
 /** Shorter strings are not worth leaving out. */
 const STRING_BYTES_MIN = 1024
+
+const NOTHING = Buffer.alloc(0)
 
 /**
  * The offsets at which the long strings of a text in parts begin and end, in turn; undefined where the scanner has to
@@ -50,29 +53,97 @@ export function longStrings(
   parts: readonly Uint8Array[],
   bytesMin: number = STRING_BYTES_MIN,
 ): number[] | undefined {
-  return StringProgram.shared?.find(parts, bytesMin)
+  const finder = new StringFinder(bytesMin)
+  for (const part of parts.slice(0, -1)) finder.push(part)
+  return finder.end(parts.at(-1))
 }
 
-/** The program, which scans one text at a time. */
+/** Finds the long strings of one text, whose parts it takes as they come: a part that was just read is still at hand. */
+export class StringFinder {
+  readonly #bytesMin: number
+  /** What the program keeps of the text from one piece to the next. */
+  readonly #state = new Int32Array(STATE_WORDS)
+  /** Bytes of a character that the last piece has cut, and behind them less than a block that the program has not read. */
+  #rest: Buffer = NOTHING
+  #cut = 0
+  #scanned = 0
+  #spans: number[] | undefined = []
+
+  constructor(bytesMin: number = STRING_BYTES_MIN) {
+    this.#bytesMin = bytesMin
+  }
+
+  push(part: Uint8Array): void {
+    this.#take(part, false)
+  }
+
+  /** Takes the last part; gives the offsets of the strings as `longStrings` does. */
+  end(last: Uint8Array = NOTHING): number[] | undefined {
+    this.#take(last, true)
+    return this.#cut === 0 ? this.#spans : undefined
+  }
+
+  #take(part: Uint8Array, isLast: boolean): void {
+    const program = StringProgram.shared
+    if (program === null || this.#spans === undefined) return void (this.#spans = undefined)
+    const { memory, words } = program
+    words.set(this.#state)
+    words[BYTES_MIN] = this.#bytesMin
+    memory.set(this.#rest, TEXT_AT - this.#cut)
+    let filled = this.#rest.length - this.#cut
+    let at = 0
+    do {
+      const piece = part.subarray(at, at + PIECE_BYTES - filled)
+      memory.set(piece, TEXT_AT + filled)
+      at += piece.length
+      filled += piece.length
+      const blocks = filled / BLOCK_BYTES
+      const isEnd = isLast && at === part.length
+      const bytes = BLOCK_BYTES * (isEnd ? Math.ceil(blocks) : Math.floor(blocks))
+      if (isEnd) memory.fill(SPACE, TEXT_AT + filled, TEXT_AT + bytes)
+      if (bytes > 0 && !this.#isGood(program, bytes)) return void (this.#spans = undefined)
+      if (isEnd) return
+      memory.copyWithin(TEXT_AT, TEXT_AT + bytes, TEXT_AT + filled)
+      filled -= bytes
+    } while (at < part.length)
+    this.#state.set(words.subarray(0, STATE_WORDS))
+    this.#rest = Buffer.from(memory.subarray(TEXT_AT - this.#cut, TEXT_AT + filled))
+  }
+
+  /** Takes the next blocks of the text; false where something about them is not as it should be. */
+  #isGood({ memory, words, scan }: StringProgram, bytes: number): boolean {
+    const end = TEXT_AT + bytes
+    words[FOUND] = 0
+    words[BASE] = this.#scanned - TEXT_AT
+    scan(TEXT_AT, end)
+    this.#scanned += bytes
+    this.#spans?.push(...words.subarray(STRINGS, STRINGS + 2 * (words[FOUND] ?? 0)))
+    const start = TEXT_AT - this.#cut
+    const whole = wholeCharacters(memory, end)
+    this.#cut = end - whole
+    const isUnicode = isUtf8(memory.subarray(start, whole))
+    memory.copyWithin(TEXT_AT - this.#cut, whole, end)
+    return isUnicode && words[BAD] === 0 && words[BAD + 1] === 0
+  }
+}
+
+/** The program, which has one text at a time. */
 class StringProgram {
   /** Of the whole process; null where the engine cannot run it: it has no such instructions, or no address space left for it. */
   static #shared: StringProgram | null | undefined
-  readonly #memory: Buffer
-  readonly #words: Int32Array
-  readonly #scan: Exports['scan']
-  #spans: number[] = []
-  #scanned = 0
-  /** Bytes of a character that the last piece has cut; they lie before the next one. */
-  #cut = 0
+  readonly memory: Buffer
+  readonly words: Int32Array
+  readonly scan: Exports['scan']
 
   private constructor({ memory, scan }: Exports) {
-    this.#memory = Buffer.from(memory.buffer)
-    this.#words = new Int32Array(memory.buffer)
-    this.#scan = scan
+    this.memory = Buffer.from(memory.buffer)
+    this.words = new Int32Array(memory.buffer)
+    this.scan = scan
   }
 
   static get shared(): StringProgram | null {
-    return (StringProgram.#shared ??= StringProgram.#make())
+    if (StringProgram.#shared === undefined) StringProgram.#shared = StringProgram.#make()
+    return StringProgram.#shared
   }
 
   static #make(): StringProgram | null {
@@ -83,46 +154,6 @@ class StringProgram {
     } catch {
       return null
     }
-  }
-
-  find(parts: readonly Uint8Array[], bytesMin: number): number[] | undefined {
-    this.#words.fill(0, 0, STATE_WORDS)
-    this.#words[BYTES_MIN] = bytesMin
-    this.#spans = []
-    this.#scanned = 0
-    this.#cut = 0
-    let filled = 0
-    for (const part of parts)
-      for (let at = 0; at < part.length;) {
-        const piece = part.subarray(at, at + PIECE_BYTES - filled)
-        this.#memory.set(piece, TEXT_AT + filled)
-        at += piece.length
-        filled += piece.length
-        if (filled < PIECE_BYTES) continue
-        if (!this.#isGood(filled)) return undefined
-        filled = 0
-      }
-    return this.#isGood(filled) && this.#cut === 0 ? this.#spans : undefined
-  }
-
-  /** Takes the next bytes of a text; false where something about them is not as it should be. */
-  #isGood(bytes: number): boolean {
-    const memory = this.#memory
-    const words = this.#words
-    const end = TEXT_AT + bytes
-    const blocksEnd = TEXT_AT + Math.ceil(bytes / BLOCK_BYTES) * BLOCK_BYTES
-    memory.fill(SPACE, end, blocksEnd)
-    words[FOUND] = 0
-    words[BASE] = this.#scanned - TEXT_AT
-    if (bytes > 0) this.#scan(TEXT_AT, blocksEnd)
-    this.#scanned += bytes
-    this.#spans.push(...words.subarray(STRINGS, STRINGS + 2 * (words[FOUND] ?? 0)))
-    const start = TEXT_AT - this.#cut
-    const whole = wholeCharacters(memory, end)
-    this.#cut = end - whole
-    const isUnicode = isUtf8(memory.subarray(start, whole))
-    memory.copyWithin(TEXT_AT - this.#cut, whole, end)
-    return isUnicode && words[BAD] === 0 && words[BAD + 1] === 0
   }
 }
 

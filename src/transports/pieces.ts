@@ -45,6 +45,12 @@ export class Pieces {
     this.#buffers.push(piece)
   }
 
+  /** All of them so far, in order. */
+  get buffers(): readonly Buffer[] {
+    this.#cut()
+    return this.#buffers
+  }
+
   /** All of them in order, in as few buffers as are worth making; empty afterwards. */
   take(): Buffer[] {
     this.#cut()

@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 import { CR, OPEN_OBJECT } from '../jsonrpc/ascii.js'
 import { type Line, joinLine, lineAt, toLine } from '../jsonrpc/line.js'
 import { LongLine } from '../jsonrpc/long-line.js'
-import { LONG_BYTES_MIN } from '../jsonrpc/long-strings.js'
+import { LONG_BYTES_MIN, StringFinder } from '../jsonrpc/long-strings.js'
 import { Pieces } from './pieces.js'
 
 const BLOCK_BYTES = 16 * 1024
@@ -19,6 +19,9 @@ export const wholeObject: Beginning = (first) => (first[0] === OPEN_OBJECT ? 0 :
 export class UnfinishedLine {
   readonly #beginning: Beginning
   readonly #parts = new Pieces(BLOCK_BYTES)
+  /** Of a long object, from its second part on; null for any other long line. */
+  #strings: StringFinder | null | undefined
+  #start = 0
 
   /** A long object stays in parts. */
   constructor(beginning: Beginning = wholeObject) {
@@ -31,25 +34,37 @@ export class UnfinishedLine {
 
   /** Most lines have two parts, and the first of them need not be copied twice. */
   add(part: Buffer): void {
-    if (this.#parts.bytes === 0) this.#parts.keep(part)
-    else this.#parts.add(part)
+    if (this.#parts.bytes === 0) return this.#parts.keep(part)
+    this.#parts.add(part)
+    if (this.#strings === undefined && this.bytes >= LONG_BYTES_MIN && part.length > 0) this.#begin()
+    else this.#strings?.push(part)
   }
 
   /** The line without a CR at its end: a long object in its parts, any other as a copy. Empty afterwards. */
   end(): Line | LongLine {
-    const isLong = this.bytes >= LONG_BYTES_MIN
+    const strings = this.#strings
+    const start = this.#start
     const parts = this.take()
     const last = parts.pop() ?? NOTHING
     const line = last.at(-1) === CR ? last.subarray(0, -1) : last
     const [first] = parts
-    const start = isLong && first !== undefined ? this.#beginning(first) : undefined
-    if (start === undefined || first === undefined) return joinLine([...parts, line])
-    return new LongLine([first.subarray(start), ...parts.slice(1)], toLine(line))
+    if (!strings || first === undefined) return joinLine([...parts, line])
+    return new LongLine([first.subarray(start), ...parts.slice(1)], toLine(line), strings.end())
   }
 
   /** All its parts, which are the receiver's to keep; empty afterwards. */
   take(): Buffer[] {
+    this.#strings = undefined
     return this.#parts.take()
+  }
+
+  #begin(): void {
+    const [first = NOTHING, ...others] = this.#parts.buffers
+    const start = this.#beginning(first)
+    this.#strings = start === undefined ? null : new StringFinder()
+    this.#start = start ?? 0
+    this.#strings?.push(first.subarray(start))
+    for (const part of others) this.#strings?.push(part)
   }
 }
 

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { longStrings } from '../../src/jsonrpc/long-strings.js'
+import { StringFinder, longStrings } from '../../src/jsonrpc/long-strings.js'
 import { root } from '../support/source-text.js'
 
 const x = (length: number): string => 'x'.repeat(length)
@@ -51,6 +51,20 @@ for (const [title, text, want] of cases) {
     assert.deepEqual(spans && strings, want)
   })
 }
+
+test('parts of several texts that come in turn', () => {
+  const texts = ['é', '"', '\\u00e9'].map((text, i) =>
+    Buffer.from(`{"a":${i},"b":"${x(i)}${text.repeat(40_001)}"}`),
+  )
+  const finders = texts.map(() => new StringFinder(128))
+  const all = texts.map((text) => pieces(text, 1001))
+  for (let at = 0; at < 250; at++)
+    for (const [i, finder] of finders.entries()) finder.push(all[i]?.[at] ?? Buffer.alloc(0))
+  assert.deepEqual(
+    finders.map((finder) => finder.end()),
+    texts.map((text) => longStrings([text], 128)),
+  )
+})
 
 test('the program is the one that its source makes', () => {
   const made = execFileSync(process.execPath, [join(root, 'scripts/string-scan.mjs'), '--print'], {

@@ -6,13 +6,16 @@
 import { CR, LF } from '../../jsonrpc/ascii.js'
 import { isBatch, splitBatch, type Frame, readFrame } from '../../jsonrpc/frame.js'
 import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
-import { type LongLine, joinedLine } from '../../jsonrpc/long-line.js'
-import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
-import { UnfinishedLine, withoutMark } from '../unfinished-line.js'
+import { type Line, joinLine, lineAt, toLine } from '../../jsonrpc/line.js'
+import { Pieces } from '../pieces.js'
+import { withoutMark } from '../unfinished-line.js'
 import type { RequestHead, HttpResponse } from '../http1/server.js'
 import type { HttpEnvironment, ReadableRequest } from './endpoint.js'
 import type { HttpServerLimits } from './front-limits.js'
 import { type Refusal, isRefusal, refuse, unreadable } from './refusal.js'
+
+/** Short pieces of a body are copied into blocks of this size. */
+const BLOCK_BYTES = 16 * 1024
 
 /** The message of a POST, or several in an array. */
 export interface PostedMessage {
@@ -72,7 +75,7 @@ export class Bodies {
 
   #readPieces({ wire, response }: ReadableRequest): Promise<Body | Refusal | undefined> {
     return new Promise((resolve) => {
-      const whole = new UnfinishedLine()
+      const pieces = new Pieces(BLOCK_BYTES)
       const done = (came: Body | Refusal | undefined): void => {
         if (reading.giveUp === undefined) return
         reading.giveUp = undefined
@@ -89,12 +92,13 @@ export class Bodies {
           if (reading.giveUp === undefined) return
           reading.bytes += chunk.length
           this.#bytes += chunk.length
-          whole.add(chunk)
+          pieces.add(chunk)
           const excess = this.#excess(reading.bytes)
           if (excess !== undefined) done(excess)
         },
         end: () => {
-          if (reading.giveUp !== undefined) done(this.#whole(whole.end(), reading.bytes, response))
+          if (reading.giveUp !== undefined)
+            done(this.#whole(joinLine(pieces.take()), reading.bytes, response))
         },
         gone: () => done(undefined),
       })
@@ -124,10 +128,10 @@ export class Bodies {
     return refuse(413, `A message may have ${this.#limits.bodyBytesMax} bytes`)
   }
 
-  #whole(came: Line | LongLine, bytes: number, response: HttpResponse): Body {
+  #whole(line: Line, bytes: number, response: HttpResponse): Body {
     const isSmall = bytes <= this.#limits.smallBodyBytes
     const hold = isSmall ? undefined : new BodyReservation(response, () => void (this.#bytes -= bytes))
-    return { line: trimmed(withoutMark(joinedLine(came))), hold }
+    return { line: trimmed(withoutMark(line)), hold }
   }
 
   /** Counts a body no longer that holds nothing. */
