@@ -48,6 +48,10 @@ const calls = {
 }
 
 const isLogin = scenario.startsWith('auth/')
+/** What no login may survive: metadata of another issuer or resource, and an answer of another issuer. */
+const refused = /^auth\/(?:iss-(?:normalized|supported-missing|unexpected|wrong-issuer)|.*-mismatch)$/
+/** Of 200 ms each. A login that must fail is not waited for as long as one that a busy machine takes its time for. */
+const waitsMax = refused.test(scenario) ? 75 : 400
 const place = isLogin
   ? loginPlace(scenario, url, JSON.parse(context))
   : { args: ['--url', url], env: process.env, remove: () => undefined }
@@ -81,7 +85,7 @@ async function request(method, params = {}) {
   if (error !== undefined) {
     // The browser of the person is faster than a person, and slower than a call; so is a start on a busy machine.
     const isEarly = error.data?.reason === 'login-required' || /still starting/.test(error.message)
-    if (isEarly && ++waits < 400) {
+    if (isEarly && ++waits < waitsMax) {
       await setTimeout(200)
       return request(method, params)
     }
