@@ -62,8 +62,7 @@ describe('a file of VS Code', () => {
     'abcd==',
     '-----END X-----"',
     'EMPTY=',
-    'not a variable',
-    'HIDDEN=by the line above',
+    'no variable=x',
     '',
   ].join('\r\n')
 

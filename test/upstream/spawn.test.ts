@@ -25,7 +25,7 @@ describe('a child', { skip }, () => {
     const [three, four] = child.pipes ?? []
     assert(three !== undefined && four !== undefined)
     three.end('through')
-    assert.deepEqual([await text(four), await text(three)], ['through', 'three\n'])
+    assert.deepEqual(await Promise.all([text(four), text(three)]), ['through', 'three\n'])
     assert.equal((await child.exited).code, 0)
   })
 
