@@ -103,12 +103,12 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 2642
+  jsonrpc                | 2653
   folder                 | 5
   version                | 2
   text                   | 614
   runtime                | 889
-  mcp                    | 3316
+  mcp                    | 3311
   calls                  | 719
   mcp/eras               | 1056
   transports             | 884

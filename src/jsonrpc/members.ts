@@ -108,6 +108,17 @@ export class Members implements MemberSink {
     return this.#names?.names[this.#places[index * FIELDS + 4] ?? NO_NAME]
   }
 
+  /** Whether a member has one of these names, which may be written with escapes. */
+  isNamed(index: number, names: readonly string[]): boolean {
+    const routed = this.name(index)
+    if (routed !== undefined) return names.includes(routed)
+    const start = this.#places[index * FIELDS] ?? 0
+    const end = this.#places[index * FIELDS + 1] ?? 0
+    if (names.some((name) => isKey(this.bytes, start, end, name))) return true
+    const isEscaped = this.bytes.subarray(start, end).includes(BACKSLASH)
+    return isEscaped && names.includes(stringAt(this.bytes, { start, end }) ?? '')
+  }
+
   /** The same members in a copy of the bytes; spans count from the start of `long` where that is given. */
   movedTo(bytes: Buffer, long?: LongLine, origin?: (offset: number) => number): Members {
     const members = new Members(bytes, this.#names, long, origin)

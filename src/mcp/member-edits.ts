@@ -1,8 +1,6 @@
 // Edits of single members of an object that is forwarded.
 
-import { BACKSLASH } from '../jsonrpc/ascii.js'
 import type { Member, Members } from '../jsonrpc/members.js'
-import { isKey, stringAt } from '../jsonrpc/text.js'
 import { type Edit, type EditReason, NO_EDITS } from '../jsonrpc/splice.js'
 
 const NOTHING = new Uint8Array()
@@ -45,14 +43,7 @@ export function hasKept(members: Members, edits: readonly Edit[]): boolean {
 
 /** The edits that cut the members of these names out of an object. */
 export function cutNamed(members: Members, names: readonly string[], why: EditReason): readonly Edit[] {
-  return cutMembers(members, (member) => (isNamed(members.bytes, member, names) ? why : undefined))
-}
-
-/** Whether a member has one of these names, which a client may have written with escapes. */
-export function isNamed(bytes: Buffer, { key }: Member, names: readonly string[]): boolean {
-  for (const name of names) if (isKey(bytes, key.start, key.end, name)) return true
-  const isEscaped = bytes.subarray(key.start, key.end).includes(BACKSLASH)
-  return isEscaped && names.includes(stringAt(bytes, key) ?? '')
+  return cutMembers(members, (_member, index) => (members.isNamed(index, names) ? why : undefined))
 }
 
 /**
@@ -64,21 +55,22 @@ export function cutMembers(
   members: Iterable<Member>,
   whyOf: (member: Member, index: number) => EditReason | undefined,
 ): readonly Edit[] {
-  let edits: Edit[] | undefined
-  const all = [...members]
+  const cuts: { start: number; end: number; bytes: Uint8Array; why: EditReason }[] = []
   let isKept = false
-  for (const [index, member] of all.entries()) {
-    const why = whyOf(member, index)
-    const next = all[index + 1]
-    const last = edits?.at(-1)
+  let endBefore = 0
+  let index = 0
+  for (const member of members) {
+    const { key, value } = member
+    const why = whyOf(member, index++)
+    const last = cuts.at(-1)
     // With the comma before it, or the one behind it where nothing is kept before.
-    const start = isKept ? (all[index - 1]?.value.end ?? 0) : member.key.start
-    const end = !isKept && next !== undefined ? next.key.start : member.value.end
+    if (last !== undefined && !isKept) last.end = key.start
+    const start = isKept ? endBefore : key.start
+    endBefore = value.end
     if (why === undefined) isKept = true
     // Neighbours that go for one reason go with one edit.
-    else if (edits !== undefined && last?.end === start && last.why === why)
-      edits[edits.length - 1] = { ...last, end }
-    else (edits ??= []).push({ start, end, bytes: NOTHING, why })
+    else if (last?.end === start && last.why === why) last.end = value.end
+    else cuts.push({ start, end: value.end, bytes: NOTHING, why })
   }
-  return edits ?? NO_EDITS
+  return cuts.length === 0 ? NO_EDITS : cuts
 }

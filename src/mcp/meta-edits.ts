@@ -5,7 +5,7 @@ import type { Params, RequestFrame } from '../jsonrpc/frame.js'
 import type { Line } from '../jsonrpc/line.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { type Edit, bothEdits } from '../jsonrpc/splice.js'
-import { type GivenMembers, cutMembers, hasKept, insertMembers, insertions, isNamed } from './member-edits.js'
+import { type GivenMembers, cutMembers, hasKept, insertMembers, insertions } from './member-edits.js'
 
 /** Members for `_meta` as raw JSON, which may be none, in place of those with these names. */
 export interface MetaMembers extends GivenMembers {
@@ -25,7 +25,10 @@ export function metaEdits(
   others: readonly Edit[],
   given: readonly MetaMembers[],
 ): readonly Edit[] {
-  const cuts = cutMembers(meta, (member) => given.find(({ names }) => isNamed(line, member, names))?.why)
+  const cuts = cutMembers(
+    meta,
+    (_member, index) => given.find(({ names }) => meta.isNamed(index, names))?.why,
+  )
   const added = given.filter(({ text }) => text !== '')
   if (added.length === 0) return bothEdits(others, cuts)
   if (metaSpan !== undefined && line[metaSpan.start] === OPEN_OBJECT)
