@@ -103,7 +103,7 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 2653
+  jsonrpc                | 2654
   folder                 | 5
   version                | 2
   text                   | 614

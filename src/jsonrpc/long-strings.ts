@@ -67,7 +67,8 @@ export class StringFinder {
   #rest: Buffer = NOTHING
   #cut = 0
   #scanned = 0
-  #spans: number[] | undefined = []
+  /** Undefined from the first fault on. */
+  #spans: number[] | undefined = StringProgram.shared === null ? undefined : []
 
   constructor(bytesMin: number = STRING_BYTES_MIN) {
     this.#bytesMin = bytesMin
@@ -85,7 +86,7 @@ export class StringFinder {
 
   #take(part: Uint8Array, isLast: boolean): void {
     const program = StringProgram.shared
-    if (program === null || this.#spans === undefined) return void (this.#spans = undefined)
+    if (program === null || this.#spans === undefined) return
     const { memory, words } = program
     words.set(this.#state)
     words[BYTES_MIN] = this.#bytesMin
