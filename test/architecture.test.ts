@@ -103,7 +103,7 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 2654
+  jsonrpc                | 2653
   folder                 | 5
   version                | 2
   text                   | 614
@@ -111,10 +111,10 @@ const linesMax = table(`
   mcp                    | 3311
   calls                  | 719
   mcp/eras               | 1056
-  transports             | 884
+  transports             | 886
   transports/http1       | 1517
   transports/http-client | 1769
-  transports/http-server | 3723
+  transports/http-server | 3720
   upstream/contracts     | 745
   upstream/process       | 1168
   upstream/auth          | 331

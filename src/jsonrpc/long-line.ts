@@ -6,7 +6,6 @@
 import { Buffer } from 'node:buffer'
 import { type ReceivedMessage, type ResultFrame, readMessage } from './frame.js'
 import { type Line, PartReader, joinLine, lengthOf } from './line.js'
-import { longStrings } from './long-strings.js'
 import type { Members } from './members.js'
 import type { RequestId } from './request-id.js'
 import type { Span } from './scan.js'
@@ -24,10 +23,10 @@ export class LongLine {
   readonly strings: readonly number[] | undefined
   #line: Line | undefined
 
-  constructor(head: readonly Buffer[], last: Line, strings?: readonly number[]) {
+  constructor(head: readonly Buffer[], last: Line, strings: readonly number[] | undefined) {
     this.parts = [...head, last]
     this.length = lengthOf(this.parts)
-    this.strings = strings ?? longStrings(this.parts)
+    this.strings = strings
   }
 
   /** A few of its bytes; the parts are not joined for them. */
@@ -48,7 +47,7 @@ export class LongLine {
 /** Reads the message. */
 export function readLong(long: LongLine): ReceivedMessage {
   const { strings } = long
-  return (strings && resultInParts(long, strings)) ?? readMessage(long.line, strings)
+  return (strings && resultInParts(long, strings)) ?? readMessage(long.line, strings ?? [])
 }
 
 function resultInParts(long: LongLine, strings: readonly number[]): ResultFrame | undefined {

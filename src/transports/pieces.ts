@@ -6,6 +6,9 @@
 import { Buffer } from 'node:buffer'
 import type { Message } from '../jsonrpc/splice.js'
 
+/** The parts of most lines and bodies fit into one. */
+const BLOCK_BYTES = 16 * 1024
+
 /** Above this a piece is not copied. */
 const COPIED_BYTES_MAX = 4 * 1024
 const NO_BLOCK = Buffer.alloc(0)
@@ -20,7 +23,7 @@ export class Pieces {
   #to = 0
 
   /** Short pieces are copied into blocks of this size. */
-  constructor(blockBytes: number) {
+  constructor(blockBytes: number = BLOCK_BYTES) {
     this.#blockBytes = blockBytes
   }
 

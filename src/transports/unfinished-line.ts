@@ -7,7 +7,6 @@ import { LongLine } from '../jsonrpc/long-line.js'
 import { LONG_BYTES_MIN, StringFinder } from '../jsonrpc/long-strings.js'
 import { Pieces } from './pieces.js'
 
-const BLOCK_BYTES = 16 * 1024
 const NOTHING = Buffer.alloc(0)
 
 /** Where an object begins in the first part of a line; undefined for any other line. */
@@ -18,7 +17,7 @@ export const wholeObject: Beginning = (first) => (first[0] === OPEN_OBJECT ? 0 :
 /** The parts of one line after the other. */
 export class UnfinishedLine {
   readonly #beginning: Beginning
-  readonly #parts = new Pieces(BLOCK_BYTES)
+  readonly #parts = new Pieces()
   /** Of a long object, from its second part on; null for any other long line. */
   #strings: StringFinder | null | undefined
   #start = 0

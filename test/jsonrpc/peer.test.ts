@@ -14,6 +14,7 @@ import { type Line, toLine } from '../../src/jsonrpc/line.js'
 import { type PendingAnswer, Peer, type PeerOptions, type PeerOwner } from '../../src/jsonrpc/peer.js'
 import { type RequestId, numericId, readId } from '../../src/jsonrpc/request-id.js'
 import { LongLine, readLong } from '../../src/jsonrpc/long-line.js'
+import { longStrings } from '../../src/jsonrpc/long-strings.js'
 import { type Edit, splice, type Message } from '../../src/jsonrpc/splice.js'
 import { headIn } from '../transports/support/sending.js'
 
@@ -354,7 +355,7 @@ function longResult(idText: string, malformed = false): LongLine {
 
 function inTwoParts(text: string): LongLine {
   const bytes = Buffer.from(text)
-  return new LongLine([bytes.subarray(0, 3000)], toLine(bytes.subarray(3000)))
+  return new LongLine([bytes.subarray(0, 3000)], toLine(bytes.subarray(3000)), longStrings([bytes]))
 }
 
 /** As a transport does. */

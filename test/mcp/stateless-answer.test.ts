@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { readFrame } from '../../src/jsonrpc/frame.js'
 import { lineAt, toLine } from '../../src/jsonrpc/line.js'
 import { LongLine, readLong } from '../../src/jsonrpc/long-line.js'
+import { longStrings } from '../../src/jsonrpc/long-strings.js'
 import { inOrder, splice } from '../../src/jsonrpc/splice.js'
 import { errorEdits, resultEdits, statelessResult } from '../../src/mcp/eras/results.js'
 import { requests } from '../../src/mcp/methods.js'
@@ -74,7 +75,11 @@ describe('a result of a server', () => {
       const text = `{"jsonrpc":"2.0","id":1,"result":{"long":"${filler}",${word}}}`
       const cut = text.indexOf(word) + 5
       const last = Buffer.from(`${text.slice(cut)}\n`)
-      const long = new LongLine([Buffer.from(text.slice(0, cut))], lineAt(last, 0, last.length - 1))
+      const long = new LongLine(
+        [Buffer.from(text.slice(0, cut))],
+        lineAt(last, 0, last.length - 1),
+        longStrings([Buffer.from(text)]),
+      )
       const frame = readLong(long)
       assert(frame.kind === 'result')
       const edits = resultEdits(frame, 'session', rowOf('tools/call'))

@@ -7,6 +7,7 @@ import * as fc from 'fast-check'
 import { type Frame, readMessage } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { LongLine, joinedLine, readLong } from '../../src/jsonrpc/long-line.js'
+import { longStrings } from '../../src/jsonrpc/long-strings.js'
 import type { Members } from '../../src/jsonrpc/members.js'
 import { type Edit, splice } from '../../src/jsonrpc/splice.js'
 import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
@@ -77,7 +78,7 @@ function messageOf(strings: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {
 const sizes = fc.infiniteStream(fc.integer({ min: 1, max: 300 }))
 
 function longLine(parts: readonly Buffer[]): LongLine {
-  return new LongLine(parts.slice(0, -1), toLine(parts.at(-1) ?? ''))
+  return new LongLine(parts.slice(0, -1), toLine(parts.at(-1) ?? ''), longStrings(parts))
 }
 
 /** The named members of a result, and those of the one inside. */

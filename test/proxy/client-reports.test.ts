@@ -6,6 +6,7 @@ import { ClientReports } from '../../src/proxy/clients/client-reports.js'
 import { type Frame, readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { LongLine, readLong } from '../../src/jsonrpc/long-line.js'
+import { longStrings } from '../../src/jsonrpc/long-strings.js'
 import { Emitter } from '../../src/events/emitter.js'
 import type { Outcome } from '../../src/calls/call.js'
 import { tooManyCalls, toolNotFound, upstreamFailed } from '../../src/mcp/error-codes.js'
@@ -86,7 +87,7 @@ test('the bytes of arguments and result are there while the event is emitted, an
 test('a long result is counted and read in its parts', () => {
   const result = `{"a":"${'x'.repeat(20_000)}"}`
   const bytes = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${result}}`)
-  const long = new LongLine([bytes.subarray(0, 3000)], toLine(bytes.subarray(3000)))
+  const long = new LongLine([bytes.subarray(0, 3000)], toLine(bytes.subarray(3000)), longStrings([bytes]))
   Object.defineProperty(long, 'line', { get: () => assert.fail('it was joined') })
   const frame = readLong(long)
   assert(frame.kind === 'result')

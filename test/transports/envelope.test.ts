@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LongLine } from '../../src/jsonrpc/long-line.js'
+import { longStrings } from '../../src/jsonrpc/long-strings.js'
 import { type Line, toLine } from '../../src/jsonrpc/line.js'
 import { readId } from '../../src/jsonrpc/request-id.js'
 import { UnfinishedLine } from '../../src/transports/unfinished-line.js'
@@ -40,7 +41,11 @@ for (const [text, answered, isToOne] of cases) {
     assert.deepEqual(seen(toLine(text)), [answered, isToOne])
     if (text.startsWith('[')) return
     for (let cut = 1; cut < text.length; cut++) {
-      const long = new LongLine([Buffer.from(text.slice(0, cut))], toLine(text.slice(cut)))
+      const long = new LongLine(
+        [Buffer.from(text.slice(0, cut))],
+        toLine(text.slice(cut)),
+        longStrings([Buffer.from(text)]),
+      )
       assert.deepEqual(seen(long), [answered, isToOne], `cut at ${cut}`)
     }
   })

@@ -14,9 +14,6 @@ import type { HttpEnvironment, ReadableRequest } from './endpoint.js'
 import type { HttpServerLimits } from './front-limits.js'
 import { type Refusal, isRefusal, refuse, unreadable } from './refusal.js'
 
-/** Short pieces of a body are copied into blocks of this size. */
-const BLOCK_BYTES = 16 * 1024
-
 /** The message of a POST, or several in an array. */
 export interface PostedMessage {
   readonly head: RequestHead
@@ -75,7 +72,7 @@ export class Bodies {
 
   #readPieces({ wire, response }: ReadableRequest): Promise<Body | Refusal | undefined> {
     return new Promise((resolve) => {
-      const pieces = new Pieces(BLOCK_BYTES)
+      const pieces = new Pieces()
       const done = (came: Body | Refusal | undefined): void => {
         if (reading.giveUp === undefined) return
         reading.giveUp = undefined
