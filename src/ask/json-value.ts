@@ -50,7 +50,7 @@ export class JsonValue implements Span {
     return rawAt(this.#bytes, this)
   }
 
-  /** A string without its escapes; any other value as it is written. */
+  /** A string without its escapes; the source text of any other value. */
   get text(): string {
     return stringAt(this.#bytes, this) ?? this.raw
   }

@@ -99,7 +99,7 @@ export class CallDeadline {
 /**
  * The one timer for the deadlines of all calls that a connection or a queue holds.
  *
- * Nearly every call is answered in time, so none has a timer of its own: one is set for the earliest deadline that was known
+ * Nearly every call is answered in time, so no call has a separate timer: one is set for the earliest deadline that was known
  * when it was set, and looks again.
  */
 export class Deadlines {

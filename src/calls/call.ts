@@ -56,7 +56,7 @@ export interface InputNeeded {
   resume(call: Call, edits: readonly Edit[]): void
 }
 
-/** What a client brings back to a server (2026-07-28, Multi Round-Trip Requests). */
+/** The state and the answers that a client returns to a server (2026-07-28, Multi Round-Trip Requests). */
 export interface ReturnedInput {
   /** The server that wrote the state, where the state says it. */
   readonly service: string | undefined
@@ -118,7 +118,7 @@ export interface ClientPort {
   listsChanged(lists: readonly ListKind[]): void
 }
 
-/** Where a call is: in a queue, on a connection, or with a question to its client. It is told when the client gives the call up. */
+/** Where a call is: in a queue, on a connection, or with a question to its client. The call notifies it when the client gives up. */
 export interface CallHolder {
   /** The client needs no answer any more; `frame` is its notification, if it sent one. */
   cancel(frame: NotificationFrame | undefined, call: Call): void

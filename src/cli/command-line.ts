@@ -69,7 +69,7 @@ interface CommandTable<O extends Options> {
   readonly examples: readonly string[]
   readonly options: O
   readonly conflicts?: readonly Conflict<O>[]
-  /** What the first word must be: in words, or one of these. Absent: it may be left out. */
+  /** The first word: a description of it, or the list of its values. Absent: it may be left out. */
   readonly first?: string | readonly string[]
   /** How many words it takes at most. Absent: none. */
   readonly wordsMax?: number

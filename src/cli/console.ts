@@ -45,7 +45,7 @@ export function say(stream: 'stdout' | 'stderr', text: string): Promise<void> {
   return write(stream, escapeOutput(text))
 }
 
-/** Writes a result of a server to stdout: as it came for another program, and without characters that a terminal acts on. */
+/** Writes a result of a server to stdout: unchanged for another program, and for a terminal without the characters that it acts on. */
 export function pass(text: string): Promise<void> {
   return write('stdout', process.stdout.isTTY ? text.replaceAll(/[^\t\n]+/g, escapeText) : text)
 }

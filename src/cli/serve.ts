@@ -158,7 +158,7 @@ export function serveHttp(
       await inspection?.open(gateway.proxies, gateway, gateway.origin)
       await shutdown.ended
       gateway.drain()
-      // Balancers need a while to see that it is not ready; another process accepts on an inherited socket at once.
+      // Balancers need a while to see that it is not ready; another process accepts on an inherited socket immediately.
       if (!shutdown.isFaulty && inherited === undefined) await delay(drainDelayOf(config))
       // Its page has a stream open, whose end the gateway would wait for.
       await inspection?.close()
@@ -175,7 +175,7 @@ function drainDelayOf({ server: { drainDelayMs, store } }: Configuration): numbe
   return drainDelayMs ?? (store === undefined ? 0 : DRAIN_DELAY_MS)
 }
 
-/** `processesMax` is how many processes of servers can come at once. */
+/** `processesMax` is the largest number of server processes that can run together. */
 function warnOfTightLimits({ config, logger }: Run, processesMax: number): void {
   const most = Math.min(processesMax, config.processesMax ?? limits.upstream.processesMax)
   for (const message of tightLimits(most)) logger.sink({ level: 'warn', message })

@@ -1,7 +1,7 @@
 // How a running proxy ends: a signal, or a fault of our own; and the child processes that a forced exit kills.
 //
-// The first SIGINT or SIGTERM asks for an orderly close, the second one ends the process at once. SIGHUP asks for the
-// configuration to be read again, unless the terminal is gone. A fault closes the proxy, with an exit code of its own. An orderly
+// The first SIGINT or SIGTERM asks for an orderly close, the second one ends the process immediately. SIGHUP asks for the
+// configuration to be read again, unless the terminal is gone. A fault closes the proxy, with its own exit code. An orderly
 // close that takes too long is cut short.
 
 import { closeSync, openSync } from 'node:fs'

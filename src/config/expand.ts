@@ -70,7 +70,7 @@ export class Expansion {
     if (!isPublicValue(value)) this.secrets.add(value)
   }
 
-  /** What the texts of a server say of it. */
+  /** The facts about a server that its texts contain. */
   result(): Pick<ServerCommon, 'unavailable' | 'variables' | 'secrets'> {
     return {
       unavailable: this.missing ?? (this.isPartial ? undefined : this.#wrong[0]),

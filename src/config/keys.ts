@@ -494,7 +494,7 @@ export const rootFields = {
   audit: optional(audit),
   /** Longest time in ms that the first lists wait for servers. Absent: as long as the client waits, and 1500 if lists are kept. */
   startupGraceMs: optional(integer(0, 600_000)),
-  /** Most processes of servers at once, of all groups together. Absent: 256. */
+  /** Most server processes that run together, of all groups. Absent: 256. */
   processesMax: optional(integer(1, 65_536)),
   /** Whether the lists of servers are compared with mcps.lock. Absent: if the file exists. */
   lock: optional(or([true, false], object(lockFields, { isClosed: true }))),

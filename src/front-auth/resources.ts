@@ -91,7 +91,7 @@ export class Resources {
   #read(path: string): Resource | undefined {
     const found = readFrontPath(withoutSlash(path))
     if (found === undefined) return undefined
-    // A name with invalid escapes stays as it is, and is no endpoint.
+    // A name with invalid escapes is not decoded, and is no endpoint.
     const { kind, written, name = written } = found
     const prefix = kind === undefined ? '' : frontPathOf(kind, name)
     return { profile: kind === 'p' ? name : undefined, id: `${this.#publicUrl}${prefix}/mcp` }

@@ -266,7 +266,7 @@ function gatewayOf(
   }
 }
 
-/** Of the drain time, the part that calls have; servers that work on the others end in the rest. */
+/** Of the drain time, the part that calls have; servers that work on the others end in the time that remains. */
 const CALLS_SHARE = 0.9
 
 /** The value of the command line, or of the configuration. */

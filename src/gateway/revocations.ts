@@ -1,4 +1,4 @@
-// Tokens of single clients that are revoked on all instances on one store, whatever the configuration of an instance says.
+// Tokens of single clients that are revoked on all instances on one store, also where the configuration of an instance still has them.
 
 import type { FrontToken } from '../config/configuration.js'
 import { repeat } from '../runtime/deadline.js'

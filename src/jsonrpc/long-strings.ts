@@ -61,7 +61,7 @@ export function longStrings(
 /** Finds the long strings of one text, whose parts it takes as they come: a part that was just read is still at hand. */
 export class StringFinder {
   readonly #bytesMin: number
-  /** What the program keeps of the text from one piece to the next. */
+  /** The state of the program between two pieces of the text. */
   readonly #state = new Int32Array(STATE_WORDS)
   /** Bytes of a character that the last piece has cut, and behind them less than a block that the program has not read. */
   #rest: Buffer = NOTHING

@@ -29,7 +29,7 @@ function textOf(json: Buffer, span: Span, depth: number): string {
   switch (json[span.start] ?? 0) {
     case OPEN_OBJECT: {
       const members = membersAt(json, span)
-      // One with more than 10,000 members stays as it is written.
+      // The text of one with more than 10,000 members is not changed.
       if (members === undefined) return escapeUnseen(onOneLine(rawAt(json, span)))
       const named = [...members].map(({ key, value }): JsonMember => [
         stringAt(json, key) ?? '',

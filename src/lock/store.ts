@@ -212,7 +212,7 @@ function remedyOf(schema: string, server: string, item: string | undefined): str
   return `look at it with mcps-proxy lock, and accept it with ${acceptCommand(schema, server, item)}`
 }
 
-/** What a call of a hidden item is refused with, and what the log says. */
+/** The message for a refused call of a hidden item, and for the log. */
 function lineOf(schema: string, server: string, change: Change, action: ChangeAction): string {
   const unseen = unseenLines(change.after)
     .slice(0, NAMED_MAX)

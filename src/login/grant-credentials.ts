@@ -107,7 +107,7 @@ export class GrantCredentials implements HttpCredentials {
   }
 
   async #fetchAlone(): Promise<Credential> {
-    // Another machine on the way could name an issuer of its own, which would get the secret of the client.
+    // Another machine on the way could name a false issuer, which would get the secret of the client.
     if (!mayCarryTokens(this.#url)) throw this.#failed('tokens are only sent over https')
     const startedAt = this.#context.runtime.now()
     try {

@@ -351,7 +351,7 @@ function libraryClient({ id }: LoginClient): Client {
 }
 
 /**
- * The answer as the library accepts it. A busy or failing server has refused nothing, whatever its body claims.
+ * The answer as the library accepts it. A busy or failing server has refused nothing, even if its body says so.
  *
  * @throws LoginError for an outage, and for what is no answer of a token endpoint
  */

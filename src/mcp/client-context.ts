@@ -12,7 +12,7 @@ export interface ClientOrigin {
   readonly principal?: string | undefined
   /** Whether several clients may share the principal, as those do that show one token. */
   readonly isSeveral?: boolean
-  /** What it sees of the servers, as in `profile:review` or `server:github`; undefined is everything. */
+  /** The part of the servers that it sees, as in `profile:review` or `server:github`; undefined is everything. */
   readonly view?: string | undefined
   readonly address?: string | undefined
   /** Undefined where its connection does not say. */

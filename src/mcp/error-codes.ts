@@ -150,7 +150,7 @@ function row<Facts extends readonly unknown[]>(
   }
 }
 
-// What a client has sent.
+// Errors about a message of the client.
 
 export function malformed(error: FrameError): ErrorBody {
   return error.unreadable ? unreadable(error) : invalidRequest(error.message)

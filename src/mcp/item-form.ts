@@ -165,7 +165,7 @@ function check(line: Line, span: Span, form: Form, path: string, edits: Edit[]):
 
 function checkMembers(line: Line, span: Span, form: Form, path: string, edits: Edit[]): string | undefined {
   const members = membersAt(line, span)
-  // An object with too many members stays as it is.
+  // An object with too many members is not changed.
   if (members === undefined) return undefined
   for (const name of form.required ?? [])
     if (members.span(name) === undefined) return `'${within(path, name)}' is missing`

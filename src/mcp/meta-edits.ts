@@ -1,4 +1,4 @@
-// What a message gets in its `_meta`, which is made if the message has none.
+// The members that the proxy adds to the `_meta` of a message, which it makes if the message has none.
 
 import { OPEN_OBJECT } from '../jsonrpc/ascii.js'
 import type { Params, RequestFrame } from '../jsonrpc/frame.js'

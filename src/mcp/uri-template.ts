@@ -53,7 +53,7 @@ interface ListedTemplate<T> {
   readonly owner: T
   /** The text with which a URI must begin to match: the longer it is, the more specific is the template. */
   readonly prefix: string
-  /** What a match takes for each character of the URI. */
+  /** The cost of a match for each character of the URI. */
   readonly steps: number
   readonly template: UriTemplate
 }

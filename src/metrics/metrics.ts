@@ -13,7 +13,7 @@ import { type Family, exposition, familyOf } from './registry.js'
 /** The proxies that are looked at, by their schemas. */
 export type WatchedProxies = ReadonlyMap<string, Pick<McpProxy, 'status' | 'sessions'>>
 
-/** What is read of the whole instance, by the names of metrics; a value that is undefined has no series. */
+/** Readings of the whole instance, by the names of metrics; a value that is undefined has no series. */
 export type InstanceReadings = Readonly<Record<string, () => number | undefined>>
 
 const DELAY_RESOLUTION_MS = 20

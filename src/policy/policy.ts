@@ -98,7 +98,7 @@ function argumentsOf({ frame }: Call, edits: readonly Edit[]): string {
 /** Tools that were destructive once. With more of them every tool counts as destructive. */
 const DESTRUCTIVE_MAX = 10_000
 
-/** Says of which tools a person must agree to calls. A tool that was `destructive` once stays so, whatever its server says later. */
+/** Says of which tools a person must agree to calls. A tool that was `destructive` once stays so, even if its server later says otherwise. */
 export class Consent {
   readonly #destructive = new Set<string>()
 

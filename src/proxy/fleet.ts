@@ -24,7 +24,7 @@ import type { Lane, Upstream } from '../upstream/contracts/upstream.js'
 import { within } from '../runtime/deadline.js'
 import { latestSession } from '../mcp/revisions.js'
 
-/** What serves each configured server from now on: the `Upstream` of before, where the new configuration lets it go on. */
+/** The `Upstream` of each configured server from now on: the previous one, where the new configuration lets it go on. */
 type Plans = ReadonlyMap<Upstream, ServerConfig>
 
 export class Fleet {
@@ -200,7 +200,7 @@ export function inWords(changes: ServerChanges): string {
 //
 // The status then shows early which servers work, and the first client does not wait. It declares no
 // capabilities, so it opens what such clients share. A child process stays open for them. A session with a
-// remote server ends when nothing has used it for a while, and begins anew with the next call.
+// remote server ends after a time without use, and begins anew with the next call.
 
 const ignore = (): void => {}
 

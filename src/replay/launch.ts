@@ -32,7 +32,7 @@ export interface Launch {
 /** A replay does not read cached lists of an earlier run, and does not take the port of metrics from a running proxy. */
 const ofReplays = ['--no-kept-lists', '--no-metrics']
 
-/** What `initialize` and the first lists say must not depend on how fast servers start, unless the transcript says so. */
+/** The answer to `initialize` and the first lists must not depend on how fast servers start, unless the transcript asks for that. */
 const STARTUP_GRACE_MS = 60_000
 
 type Expand = (text: string) => string

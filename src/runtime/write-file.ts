@@ -30,7 +30,7 @@ const flags = { append: O_APPEND, create: O_EXCL, replace: 0 }
 /** These names are links of the system. */
 const [STDOUT, STDERR] = ['/dev/stdout', '/dev/stderr']
 
-/** Whether the path names a stream of this process, which is no file of its own. */
+/** Whether the path names a stream of this process, which is no separate file. */
 export function isStream(path: string): boolean {
   return path === STDOUT || path === STDERR
 }

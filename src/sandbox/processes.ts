@@ -1,4 +1,4 @@
-// What the programs that start confined ones need: the exit codes of shells, and the descriptors that a program gets.
+// Helpers of the programs that start confined ones: the exit codes of shells, and the descriptors that a program gets.
 
 import {
   closeSync,

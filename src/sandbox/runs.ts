@@ -21,7 +21,7 @@ export function inTurn<T>(
   work: () => Promise<T>,
 ): Promise<T> | undefined {
   if (queue.pending >= queue.concurrency && queue.size >= waitingMax && !signal.aborted) return undefined
-  // The queue would give the turn of running work to the next call when a signal of its own aborts.
+  // The queue would give the turn of running work to the next call when its own signal aborts.
   const waiting = new AbortController()
   const leave = (): void => waiting.abort(signal.reason)
   signal.addEventListener('abort', leave)

@@ -108,7 +108,7 @@ export class Channel implements PeerChannel {
     if (isFull && this.#queuedBytes === 0) this.sink.drained()
   }
 
-  /** What is written in one turn leaves together. */
+  /** Messages that are written in one turn leave together. */
   #flushSoon(): void {
     if (this.#willFlush) return
     this.#willFlush = true

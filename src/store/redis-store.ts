@@ -9,7 +9,7 @@ import { putNewest } from '../runtime/limited-table.js'
 import type { Runtime, Timer } from '../runtime/runtime.js'
 import { ALL, type Bucket, type Store, StoreAway, type TakenTokens } from './store.js'
 
-/** The store cannot be used as it is; the message is about `server.store`. */
+/** The store cannot be used in its present form; the message is about `server.store`. */
 export class StoreRefused extends Error {
   readonly hint: string
 

@@ -7,7 +7,7 @@ import type { Sealer } from './keys.js'
 import { notesIn } from './session-book.js'
 import type { Store } from './store.js'
 
-/** What the store has not taken, of so many sessions, is written again later. */
+/** Changes that the store has not taken are written again later, for at most so many sessions. */
 const UNWRITTEN_MAX = 10_000
 
 /** Any value: an entry under the key says that the session has ended. */

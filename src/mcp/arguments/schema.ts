@@ -1,7 +1,7 @@
 // From a server's schema to one that ajv may compile.
 //
 // The schema is copied, never used. The copy is of 2020-12, each `$ref` is replaced by its target, and only those keywords are
-// copied whose cost the sizes of schema and arguments bound: no `pattern` and no `uniqueItems`. The copy accepts whatever the
+// copied whose cost the sizes of schema and arguments bound: no `pattern` and no `uniqueItems`. The copy accepts all that the
 // schema accepts, and more: what is not copied accepts everything, `oneOf` is `anyOf`, and objects are not closed, since
 // unknown members are forgiven.
 

@@ -1,6 +1,6 @@
 // One client, which may speak either era, message by message.
 //
-// MCP 2026-07-28, Versioning: a server may serve both eras at once on one connection. A request that names a revision in
+// MCP 2026-07-28, Versioning: a server may serve both eras on one connection. A request that names a revision in
 // `_meta` is stateless; every other belongs to the session (MCP 2024-11-05 to 2025-11-25, Lifecycle). A client that never
 // initializes but simply calls is served too, as one that can be asked nothing.
 
@@ -78,7 +78,7 @@ export class ClientLeg {
 
   /** The row of a request and its era, or its error. */
   received(frame: RequestFrame): Received | ErrorBody {
-    // Without a revision in `_meta`, a request that only stateless clients have is told what is missing.
+    // A request that only stateless clients send, without a revision in `_meta`, gets an error that names what is missing.
     const isStateless = namesRevision(frame) || statelessRequests.get(frame.method)?.route.to === 'proxy'
     const context = isStateless ? this.#contextOf(frame) : undefined
     if (context !== undefined && 'code' in context) return context

@@ -1,4 +1,4 @@
-// The `_meta` of a stateless request, as it is read.
+// The parsed `_meta` of a stateless request.
 //
 // MCP 2026-07-28, Overview: `_meta`. Nothing of it holds for another request.
 

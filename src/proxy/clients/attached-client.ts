@@ -238,7 +238,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
 
   ended(): void {
     this.questions.left()
-    // A client may write all that it has to say at once, and is answered before it is gone.
+    // A client may write all its requests and leave; it still gets the answers.
     this.#inTurn(() => this.drain())
   }
 

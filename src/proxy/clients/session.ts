@@ -1,6 +1,6 @@
 // The states of a session: it waits for the answer to `initialize`, is open, ends, and is answered.
 //
-// JSON-RPC leaves the order of answers free. A client that writes several messages at once reads the answer to `initialize`
+// JSON-RPC leaves the order of answers free. A client that writes several messages together reads the answer to `initialize`
 // first all the same, since it says which protocol the others are in. So the messages behind it wait here, in order, and
 // are read once it is answered. At the end nothing new is accepted, and running calls may finish before the connection is
 // closed.

@@ -56,7 +56,7 @@ interface Followed {
 
 export class StatelessClient implements RoutedClient {
   readonly serial: number
-  /** What its requests say of it; of its capabilities those that matter to servers. */
+  /** The facts about it that its requests carry; of its capabilities those that matter to servers. */
   readonly profile: StatelessContext
   readonly questions: PendingInput
   readonly isReady = false
@@ -128,7 +128,7 @@ export class StatelessClient implements RoutedClient {
     const { context } = this.#directory
     const topics = this.#fitting(filter.topics)
     const listen = new Listen(call, topics, this.#router, context)
-    // The client may have read the lists just before, so changes while servers are waited for are told too.
+    // The client may have read the lists just before, so it also gets changes that come while the proxy waits for servers.
     for (const kind of filter.lists) listen.changes.markShown(kind)
     call.keep()
     this.#listens.set(call, listen)

@@ -21,7 +21,7 @@ import type { PendingInput } from './pending-input.js'
 import { resultFrame } from './own-frames.js'
 import { newOwnState } from './request-state.js'
 
-/** What a form is answered with that no person has filled in. */
+/** The answer to a form that no person has filled in. */
 const CANCEL = '{"action":"cancel"}'
 
 /**

@@ -36,7 +36,7 @@ export class StateMac {
   readonly #keys: () => readonly string[]
   readonly #schema: string
 
-  /** `keys` gives those of the configuration in force; without one the proxy has a key of its own. */
+  /** `keys` gives those of the configuration in force; without one the proxy makes a random key. */
   constructor(keys: () => readonly string[], schema: string, runtime: Pick<Runtime, 'secret'>) {
     const ownKeys = [secretBytes(runtime, KEY_BYTES)]
     this.#keys = () => (keys().length > 0 ? keys() : ownKeys)

@@ -65,7 +65,7 @@ export function answerAt(lanes: readonly CallTarget[], kind: ListKind, times: Li
   return quietAt(lanes.filter(isFilled), missing, kind === 'tools' ? ['tools'] : listKinds, times)
 }
 
-/** From when on it is not worth waiting for `missing`: no other server has listed for a while, or the time is over. */
+/** From when on it is not worth waiting for `missing`: no other server has listed lately, or the time is over. */
 function quietAt(
   lanes: readonly CallTarget[],
   missing: readonly CallTarget[],

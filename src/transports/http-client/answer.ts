@@ -27,7 +27,7 @@ export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done): voi
 /** How much is read of a body that is no answer. */
 export const EXCERPT_BYTES_MAX: number = 16 * 1024
 
-/** Reads the beginning of a body as text, nothing of a compressed one, and drops the rest. */
+/** Reads the beginning of a body as text, nothing of a compressed one, and drops what follows. */
 export function readExcerpt(answer: HttpAnswer, done: (text: string) => void): void {
   const parts: Buffer[] = []
   let bytes = 0

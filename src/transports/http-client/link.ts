@@ -78,7 +78,7 @@ export class HttpLink implements Connection {
     return this.#stream.isOlder
   }
 
-  /** The server has a stream of its own, on which the answer to a request that it has accepted (202) may come. */
+  /** The server has a separate stream, on which the answer to a request that it has accepted (202) may come. */
   get listens(): boolean {
     return this.#stream.isStandalone
   }

@@ -123,7 +123,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     if (this.#isPaused !== on) return
     this.#isPaused = !on
     this.#throttle?.want(on)
-    // No byte begins the idle time anew where the rest of the answer came during the pause.
+    // No byte begins the idle time anew where the end of the answer came during the pause.
     if (on) this.#socket?.setTimeout?.(this.#agent.limits.idleSocketMs)
   }
 

@@ -5,7 +5,7 @@ import { type LookupFunction, type Socket, connect } from 'node:net'
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
 import { type HttpSocket, TCP_KEEP_ALIVE_MS } from './bytes.js'
 
-/** Makes a socket that may still connect: at once, or when there is a way to the server. */
+/** Makes a socket that may still connect: immediately, or when there is a way to the server. */
 export type Dial = (to: SocketPlace, signal: AbortSignal) => HttpSocket | Promise<HttpSocket>
 
 /** The TLS options, in addition to the defaults of the machine. */

@@ -35,7 +35,7 @@ const at = (argument: number): number => 16 + 8 * argument
 const is = (argument: number, value: number): Test => [at(argument), 0xffffffff, value]
 const hasNone = (argument: number, bits: number): Test => [at(argument), bits, 0]
 
-/** Calls that are refused whatever their arguments are: the name, and its numbers on x86-64 and arm64. */
+/** Calls that are refused with all arguments: the name, and its numbers on x86-64 and arm64. */
 const refusedCalls: readonly string[] = [
   // These calls reach into other processes.
   'ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271, process_madvise 440 440',
