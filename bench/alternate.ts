@@ -1,4 +1,4 @@
-// One alternating run: all subjects alive at once, each measured once a round, in changing order.
+// One alternating run: all subjects run together, each is measured once a round, in changing order.
 
 import { roundOrder } from './statistics.js'
 import { type Place, Subject, type SubjectSpec, type Way } from './subject.js'
@@ -12,7 +12,7 @@ export interface Plan<T> {
   readonly once: (subject: Subject) => Promise<T>
 }
 
-/** What every round gave for every way, and why a way is missing. */
+/** The result of every round for every way, and the reason why a way is missing. */
 export interface Outcome<T> {
   readonly rounds: readonly ReadonlyMap<Way, T>[]
   readonly failures: ReadonlyMap<Way, string>
@@ -64,7 +64,7 @@ class Run<T> {
     this.rounds.push(round)
   }
 
-  /** A subject that fails once is out for the rest of the figure; the others go on. */
+  /** A subject that fails once is excluded from the figure; the others go on. */
   async #measured(subject: Subject): Promise<T | undefined> {
     if (this.failures.has(subject.way)) return undefined
     try {

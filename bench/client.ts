@@ -32,9 +32,9 @@ const FOREIGN_LINES_MAX = 1000
 /** Calls up to this long are copied into the slab; of longer ones the slab has the ids. */
 const CALL_COPY_BYTES_MAX = 4096
 
-/** What one run sends. */
+/** The calls of one run. */
 export interface Load {
-  /** What the calls are, in turn. */
+  /** The kinds of calls, in turn. */
   readonly forms: readonly AroundId[]
   readonly answerBytes: number
   readonly count: number
@@ -57,7 +57,7 @@ export interface Caller {
    * calls are left.
    */
   latencies(load: Load, flow?: Load): Promise<number[]>
-  /** Fails what runs and whatever is asked later. */
+  /** Fails the calls that run and all later ones. */
   end(cause: Error): void
 }
 
@@ -192,7 +192,7 @@ class AnswerReader {
     this.#left = this.#lane.answerBytes - ANSWER_HEAD_BYTES
   }
 
-  /** Whose answer it is, before its id has come. */
+  /** The call that it answers, before its id has come. */
   #likely(bytes: Buffer, at: number): Lane {
     const lane = isSmall(bytes, at) ? (this.#small ?? this.#large) : (this.#large ?? this.#small)
     if (lane === undefined) throw unexpected('an answer that nothing was asked for', bytes, at)
@@ -214,7 +214,7 @@ class AnswerReader {
     return end
   }
 
-  /** Copies what is there of the tail, which may come in pieces. */
+  /** Copies the present part of the tail, which may come in pieces. */
   #tailTo(chunk: Buffer, from: number, end: number): void {
     const filledTo = ANSWER_TAIL_BYTES - this.#left
     const bytes = Math.min(filledTo, end - from)
@@ -305,7 +305,7 @@ export class Client implements Caller {
   }
 
   /**
-   * What one read of answers frees is asked again in one write: the window
+   * For all answers of one read, the next calls leave in one write: the window
    * bounds what can wait in the stream, so its own back-pressure needs no look.
    */
   async throughput(load: Load): Promise<number> {

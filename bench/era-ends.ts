@@ -16,7 +16,7 @@ const claims = `"${PREFIX}/protocolVersion":"${STATELESS_REVISION}","${PREFIX}/c
 const INITIALIZE_PARAMS = `{"protocolVersion":"${SESSION_REVISION}","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`
 const DISCOVER_PARAMS = `{"_meta":{${claims}}}`
 
-/** Who speaks how. */
+/** The era of each end. */
 export interface Cell {
   readonly name: string
   readonly isNewClient: boolean
@@ -57,7 +57,7 @@ export function blobCall(cell: Cell, id: number, tool: string, bytes: number, en
   return message(id, 'tools/call', `{"name":"${tool}","arguments":${args}${metaOf(cell)}}`)
 }
 
-/** What a client without a session says of itself in each request. */
+/** The `_meta` that a client without a session has in each request. */
 function metaOf({ isNewClient }: Cell): string {
   return isNewClient ? `,"_meta":{${claims}}` : ''
 }

@@ -1,6 +1,6 @@
 // A small MCP server of either era, for the processor time of what stands before it: it parses what it gets.
 //
-//   node era-server.js [--stateless]     on stdio; what one read has brought is answered with one write
+//   node era-server.js [--stateless]     on stdio; all calls of one read are answered with one write
 //
 // The tool `blob` answers with `bytes` of source text, its id first or last.
 

@@ -1,4 +1,4 @@
-// What results of 0.25 to 16 MB cost the proxy in each combination of client and server era, id first and id last.
+// The cost of results of 0.25 to 16 MB for the proxy, in each combination of client and server era, id first and id last.
 //
 // Each combination, and the relay between old ends, makes the same calls in turn. A result that is joined or
 // scanned a second time on one of these ways costs several times the processor time of one between old ends.
@@ -38,7 +38,7 @@ async function calls(ends: LineEnds, bytes: number, envelope: Envelope, count: n
   if (came < bytes * count) throw new Error(`${ends.cell.name}: results of ${came} bytes`)
 }
 
-/** What one way took for the results of one size and envelope, by round. */
+/** The time of one way for the results of one size and envelope, by round. */
 interface Sample {
   readonly cpuPerMb: number[]
   readonly seconds: number[]

@@ -1,4 +1,4 @@
-// What a small call costs the proxy where client and server are of different eras, over what it costs between old ones.
+// The cost of a small call for the proxy where client and server are of different eras, over its cost between old ones.
 //
 // Only the proxy's own processor time counts, so client and servers are simple and parse. The proxies take turns after a
 // millisecond or two, hundreds of times in one round, so that what else the machine does meets all of them alike.

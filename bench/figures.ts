@@ -28,7 +28,7 @@ export const MB = 1_000_000
 /** How many digits `swallow` answers. */
 const LENGTH_DIGITS = 8
 
-/** What the command line asks for. */
+/** The choices of the command line. */
 export interface Settings {
   readonly place: Place
   readonly quick: boolean
@@ -69,7 +69,7 @@ export function planOf<T>(settings: Settings, usual: Usual, once: (subject: Subj
   }
 }
 
-/** What a subject is sent, which is prepared once for each and outside of every clock. */
+/** The calls for a subject, which are prepared once and outside of every clock. */
 export type LoadOf = (subject: Subject) => Load
 
 function remembered(make: LoadOf): LoadOf {
@@ -122,7 +122,7 @@ interface Stream {
   readonly aim: Aim
   readonly loadOf: LoadOf
   readonly show: (perSecond: number) => string
-  /** What a call moves; for processor time by the megabyte, 0 for processor time by the call. */
+  /** The bytes that a call moves, for processor time by the megabyte; 0 for processor time by the call. */
   readonly callBytes: number
   readonly cpuAim?: Aim
 }

@@ -238,7 +238,7 @@ function preparedCalls(head: string, forms: readonly AroundId[]): (id: number) =
   }
 }
 
-/** As many MCP clients as there are connections, each with a session of its own where the server gives one. */
+/** As many MCP clients as there are connections, each with its own session where the server gives one. */
 export class HttpClient implements Caller {
   readonly #port: number
   readonly #connections: Connection[] = []

@@ -1,4 +1,4 @@
-// What the bench's own HTTP programs have in common.
+// The common parts of the bench's own HTTP programs.
 
 import { spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
@@ -18,7 +18,7 @@ const HEAD_END = Buffer.from('\r\n\r\n')
 const HEAD_BYTES_MAX = 64 * 1024
 const BODY_BYTES_MAX = 64 * 1024 * 1024
 
-/** What the command line puts a program between. */
+/** The two ends that the command line names for a program. */
 interface Ends {
   /** Undefined for lines on stdin and stdout. */
   readonly port: number | undefined
@@ -41,7 +41,7 @@ export function endsOf(): Ends {
   return { port, url: undefined, child }
 }
 
-/** Ends the process when whoever started it is gone: its stdin is a pipe that only the bench holds. */
+/** Ends the process when the bench has ended, which alone holds the other end of its stdin. */
 export function exitWithStdin(): void {
   process.stdin.resume()
   process.stdin.once('end', () => process.exit(0))

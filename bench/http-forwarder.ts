@@ -4,7 +4,7 @@
 //   node http-forwarder.js --port N -- COMMAND [ARG…]     HTTP -> stdio
 //   node http-forwarder.js --to URL                       stdio -> HTTP
 //
-// HTTP to HTTP is two pipes and the header fields as they came. Where one end is
+// HTTP to HTTP is two pipes and the header fields unchanged. Where one end is
 // lines, a line is a body: what is asked over HTTP finds its answer by the bytes
 // of its id, which is looked for with indexOf, at the start or at the end, and needs every id to be in flight
 // once. It has no sessions, no limits and no checks.

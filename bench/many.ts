@@ -1,4 +1,4 @@
-// What a call costs when 199 other servers and 10,000 tools stand beside the one that is called.
+// The cost of a call when 199 other servers and 10,000 tools stand beside the one that is called.
 //
 // Only one server is ever called, so the others need not be Node: each is a
 // small shell script that replays prepared answers to `initialize` and

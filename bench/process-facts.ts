@@ -1,6 +1,6 @@
-// What the kernel knows about one process: processor time and resident memory.
+// The facts of the kernel about one process: processor time and resident memory.
 //
-// Linux only; elsewhere the figures that need them say so and are left out.
+// Linux only; elsewhere the figures that need them are left out, with a message.
 
 import { readFileSync, readdirSync } from 'node:fs'
 

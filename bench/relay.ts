@@ -34,7 +34,7 @@ function relay(from: Readable, to: Writable): void {
       pieces = []
     }
     if (end < chunk.length) pieces.push(chunk.subarray(end))
-    // A stream asks for a drain even when the kernel took all of a large write at once.
+    // A stream asks for a drain even when the kernel took a large write whole.
     if (to.writableLength > 0 && to.writableNeedDrain) {
       from.pause()
       to.once('drain', resume)

@@ -18,7 +18,7 @@ export interface Row {
   readonly direct?: string
   readonly relay: string
   readonly own: string
-  /** What the aim is about, over the rounds; undefined when it could not be measured. */
+  /** The measured value of the aim, over the rounds; undefined when it could not be measured. */
   readonly spread: Spread | undefined
   readonly spreadUnit?: string
   readonly aim: Aim | undefined
@@ -58,7 +58,7 @@ export interface RowPlan<T> {
   readonly show: (value: number) => string
   /** The aim of the proxy; other ways are shown without one. */
   readonly aim: Aim
-  /** What the proxy is set against; the relay unless given. */
+  /** The way that the proxy is compared with; the relay unless given. */
   readonly base?: Way
 }
 
@@ -80,7 +80,7 @@ export function relayRows<T>(plan: RowPlan<T>): Row[] {
   return rows(plan, (way) => ratiosOf(outcome, [way, way === base ? 'direct' : base], value, quotient))
 }
 
-/** What the way adds to direct over what the relay adds to direct; the relay's own row is over direct. */
+/** The latency that the way adds to direct, over that of the relay; the relay's own row is over direct. */
 export function addedRows<T>(plan: RowPlan<T>): Row[] {
   const { outcome, value, base = 'relay' } = plan
   const made = rows(plan, (way) =>

@@ -1,4 +1,4 @@
-// What the bench servers answer: calls of an expected shape from prepared bytes, and what is rare by parsing it.
+// The answers of the bench servers: calls of an expected shape from prepared bytes, and rare messages by parsing them.
 
 import {
   CALL_AFTER_ID,
@@ -31,7 +31,7 @@ interface Found {
   textEnd: number
 }
 
-/** Where the parts of the call stand that was found last, and the text of its answer: one object, so that a call makes none. */
+/** The places of the parts of the call that was found last, and the text of its answer: one object, so that a call makes none. */
 export const found: Found = { isIdLast: false, idStart: 0, idEnd: 0, text: HEAD, textFrom: 0, textEnd: 0 }
 
 /** Finds the parts of a call of an expected shape, which has no line end; false when the message is anything else. */

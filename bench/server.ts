@@ -41,7 +41,7 @@ class Answers {
   #from = 0
 
   begin(): void {
-    // stdout holds a reference to what it could not write at once, so the
+    // stdout holds a reference to what it could not write immediately, so the
     // scratch buffer is free again only when nothing of it waits.
     this.#out = process.stdout.writableLength === 0 ? scratch : Buffer.allocUnsafe(SCRATCH_BYTES)
     this.#filled = 0
@@ -107,7 +107,7 @@ function answerCall(line: Buffer): void {
   answers.putAll(END)
 }
 
-/** The handshake, lists and whatever else is rare. */
+/** The handshake, lists and other rare messages. */
 function answerSlowly(line: Buffer): void {
   const slow = slowAnswer(line, toolCount)
   if (slow === undefined) return

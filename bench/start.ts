@@ -84,7 +84,7 @@ function httpCandidates(settings: Settings, url: string, aim: Aim): Candidate[] 
 
 type Round = Map<string, number>
 
-/** What is measured of a process that was started at a time. */
+/** The measurements of a process that was started at a time. */
 type Once = (subject: Subject, began: number) => Promise<number | undefined>
 
 class Measurements {
@@ -110,7 +110,7 @@ class Measurements {
     return this
   }
 
-  /** All at once: an idle neighbour changes nothing in another's resident pages. */
+  /** All together: an idle neighbour changes nothing in another's resident pages. */
   async together(rounds: number): Promise<this> {
     for (let n = 0; n < rounds; n += 1) {
       const round: Round = new Map()

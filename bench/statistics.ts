@@ -1,4 +1,4 @@
-// Medians and orders: what turns many noisy rounds into one figure.
+// Medians and orders, which turn many noisy rounds into one figure.
 
 /** The middle and the ends of a sample. */
 export interface Spread {

@@ -33,7 +33,7 @@ const CHECKED_BLOB_BYTES = 5_000
 
 export const SERVER_NAME = 'bench'
 
-/** What stands between the client and the server. */
+/** The program between the client and the server. */
 export type Way =
   | 'direct'
   | 'relay'
@@ -44,24 +44,24 @@ export type Way =
   | 'proxy, 1 server'
   | 'proxy, 200 servers'
 
-/** What the proxy stands between in the figures over HTTP. */
+/** The two ends of the proxy in the figures over HTTP. */
 export type Leg = (typeof LEGS)[number]
 export const LEGS = ['HTTP -> stdio', 'stdio -> HTTP', 'HTTP -> HTTP'] as const
 
 /** A command to measure, with what a call has to say to reach the bench server through it. */
 export interface SubjectSpec {
   readonly way: Way
-  /** Its command line; what listens does so on that port. */
+  /** Its command line, with the port of a program that listens. */
   readonly argv: (port: number) => readonly string[]
   /** Whether it listens; else its client has its pipes. */
   readonly isHttp: boolean
   /** Put before a tool's own name. */
   readonly toolPrefix: string
-  /** `tools/list` must have this many tools before a run begins; what has none says a line when it has started. */
+  /** `tools/list` must have this many tools before a run begins; a program without tools writes a line when it has started. */
   readonly toolCount: number
 }
 
-/** Where a bench run keeps its files and what it measures. */
+/** The folder of a bench run, and the build that it measures. */
 export interface Place {
   /** A temporary folder of this run. */
   readonly folder: string
@@ -185,7 +185,7 @@ export async function portFor({ isHttp }: SubjectSpec): Promise<number> {
   return address.port
 }
 
-/** A proxy on HTTP does not end with its stdin, so whatever ends the bench ends these first. */
+/** A proxy on HTTP does not end with its stdin, so every end of the bench ends these first. */
 const living = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of living) child.kill('SIGKILL')

@@ -10,7 +10,7 @@ export const SMALL_IDS_FROM = 100_000_000
 export const LARGE_IDS_FROM = 500_000_000
 export const ID_DIGITS = 9
 
-/** Where the id stands in a message: before the rest, as most write it, or behind it, as the official TypeScript SDK does. */
+/** The place of the id in a message: the first member, as most write it, or the last, as the official TypeScript SDK does. */
 export type Envelope = 'id first' | 'id last'
 export const ENVELOPES: readonly Envelope[] = ['id first', 'id last']
 
@@ -38,7 +38,7 @@ export const ANSWER_TAIL_BYTES: number = ID_DIGITS + LINE_END.length
 export const LAST_MARK = 114
 
 /**
- * What small calls carry, in turn; 48 bytes, the size of a path or a short query.
+ * The texts of small calls, in turn; 48 bytes, the size of a path or a short query.
  *
  * They begin with a letter that no large text begins with.
  */
@@ -53,7 +53,7 @@ export function isSmall(bytes: Uint8Array, at: number): boolean {
   return bytes[at + LAST_RESULT.length] === SMALL_MARK
 }
 
-/** What large texts look like: a source file in JSON, with a little that is not Latin-1. */
+/** A piece of the large texts: a source file in JSON, with a little that is not Latin-1. */
 const LINES = [
   String.raw`export function readHead(bytes: Uint8Array, from: number): Head {\n`,
   String.raw`  if (bytes.length - from < HEAD_BYTES) return { kind: \"partial\", at: from }\n`,
@@ -87,7 +87,7 @@ export function startsWith(bytes: Uint8Array, at: number, want: Uint8Array): boo
   return true
 }
 
-/** What every tool of the bench answers: one text block. The order of the members changes no length. */
+/** The answer of every tool of the bench: one text block. The order of the members changes no length. */
 export function resultBytes(textBytes: number): number {
   return (
     LINE_HEAD.length + ID_DIGITS + RESULT_AFTER_ID.length + textBytes + RESULT_CLOSE.length + LINE_END.length

@@ -16,7 +16,7 @@ import type { Edit, ForwardEvent, McpProxy, MemoryConnection, WireEvent } from '
 import { readFrame, splice, toLine } from 'mcps-proxy/jsonrpc'
 import type { Frame, Line, Span } from 'mcps-proxy/jsonrpc'
 
-/** What a JSON parser would lose: big numbers, spellings of numbers, duplicate members, escapes. */
+/** Spellings that a JSON parser would lose: big numbers, spellings of numbers, duplicate members, escapes. */
 const odd = '"big":9007199254740993,"one":1.0,"much":1E400,"twice":1,"twice":-0,"__proto__":"caf\\u00e9 é"'
 
 interface ToolCall {
@@ -224,7 +224,7 @@ async function main(): Promise<number> {
     { mcpServers, startupGraceMs: 30_000 },
     { tap: { wire: (event) => wire.take(event), forward: (event) => forward.take(event) } },
   )
-  // Two clients with the same ids on the same processes: the proxy has to lend ids of its own.
+  // Two clients with the same ids on the same processes: the proxy must use its own ids.
   const clients = [await openClient(proxy), await openClient(proxy)]
   const calls = [...timeCalls, ...('everything' in mcpServers ? everythingCalls : [])]
   const failures = forward.failures

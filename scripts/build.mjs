@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { build, transform } from 'esbuild'
 import { importsOfStages } from './stages.mjs'
 
-/** Node makes all three standard streams for whoever imports its process as a module; as a global it makes those that are used. */
+/** Node makes all three standard streams for a file that imports its process as a module; as a global it makes those that are used. */
 const globalProcess = {
   name: 'global-process',
   setup(build) {
@@ -22,7 +22,7 @@ const globalProcess = {
 }
 
 /**
- * The packages that are bundled: what every run needs. A file that is opened later may be gone by then, since an upgrade
+ * The packages that are bundled: those that every run needs. A file that is opened later may have gone, since an upgrade
  * replaces `dist` under a running gateway.
  */
 const bundledPackages = {
@@ -39,7 +39,7 @@ const bundledPackages = {
     build.onResolve({ filter: /^jsonc-parser$/ }, ({ path }) => ({
       path: fileURLToPath(new URL('../esm/main.js', import.meta.resolve(path))),
     }))
-    // What a bundled package requires is bundled with it; a module has no `require` for what Node has.
+    // The packages that a bundled package requires are bundled with it; a module has no `require` for those of Node.
     build.onResolve({ filter: /^[a-z@]/ }, ({ path, importer }) => {
       if (!importer.includes('/node_modules/')) return undefined
       if (isBuiltin(path)) return { path, namespace: 'builtin' }
@@ -62,7 +62,7 @@ function sources(added) {
         return { contents: code }
       })
       build.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
-        // What is required late stands in the bundle, and is evaluated when the call is made.
+        // A package that is required late is in the bundle, and is evaluated when the call is made.
         const source = (await readFile(path, 'utf8')).replaceAll("=> requireLate('", "=> require('")
         const text = `${source}\n${added.get(path) ?? ''}`
         const { code } = await transform(text, { loader: 'ts', target, minifyWhitespace: true })
@@ -77,7 +77,7 @@ const [to = 'dist'] = process.argv.slice(2)
 await rm(to, { recursive: true, force: true })
 /** The folders of the packages that are bundled. */
 const packages = new Set()
-// What is built together shares its chunks: the command shares none with the library, so that it needs fewer of them.
+// Entries that are built together share their chunks: the command shares none with the library, so that it needs fewer of them.
 await bundle(['src/cli.ts'], ['src/cli.ts', 'src/cli/serve.ts'])
 await bundle(['src/index.ts', 'src/jsonrpc/index.ts'], ['src/jsonrpc/index.ts', 'src/index.ts'])
 await bundle(['src/servers/time.ts'], [])
@@ -147,7 +147,7 @@ function addPackages({ inputs }) {
   }
 }
 
-/** What a package wants to stand wherever its code does. */
+/** The notices that a package wants beside its code. */
 async function licenseOf(folder) {
   const names = await readdir(folder)
   const texts = await Promise.all(

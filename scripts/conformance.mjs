@@ -1,10 +1,10 @@
-// Runs the official conformance suite through the proxy: whatever passes directly must pass behind it.
+// Runs the official conformance suite through the proxy: all that passes directly must pass behind it.
 //
 // usage: node scripts/conformance.mjs [the command, default: dist/cli.js]
 //        node scripts/conformance.mjs --install        what it needs, and no more
 //
 // The suite needs Node 22, the proxy must run on the machine's own. Both the suite and that Node stand in a
-// folder of their own, test/conformance, which is installed here when it is not: in the root, the `node` of
+// separate folder, test/conformance, which is installed here when it is not: in the root, the `node` of
 // node_modules/.bin would be the one that every other script of the package runs on.
 
 import { spawn } from 'node:child_process'
@@ -32,7 +32,7 @@ const suiteMajor = 22
 const runMs = 300_000
 const startMs = 60_000
 const clientMs = 90_000
-/** Scenarios of the client at once; each is a program of the suite, a client, a proxy and a browser. */
+/** Scenarios of the client that run together; each is a program of the suite, a client, a proxy and a browser. */
 const clientsMax = 2
 
 /** Scenarios of the client that its requirements do not count, and that the proxy passes all the same. */
@@ -47,7 +47,7 @@ const alsoPassed = [
 /** Servers of 2025-03-26 have no metadata of the resource, and may have none at all. */
 const oldLogins = ['auth/2025-03-26-oauth-metadata-backcompat', 'auth/2025-03-26-oauth-endpoint-fallback']
 
-/** What our client speaks to the proxy, and what the suite's servers speak. */
+/** The revision of our client, and that of the suite's servers. */
 const clientRuns = [
   { name: 'client', speaks: revision, server: revision, scenarios: () => clientScenarios(revision) },
   {
@@ -70,7 +70,7 @@ async function clientScenarios(version) {
 }
 
 /**
- * Where client and server differ in how they speak: each passes whatever its revision requires.
+ * Client and server of different revisions: each passes all that its revision requires.
  *
  * Of a server that asks during a call, the proxy names the questions, and what comes with a first request is no answer
  * to anything: two checks want names and answers that only a server of the newest revision can have. Two scenarios ask
@@ -257,7 +257,7 @@ function counts(checks) {
   return `${passed(checks).length}/${counted.length}`
 }
 
-/** What passed directly and does not behind the proxy, as it is there. */
+/** The checks that passed directly and not behind the proxy, with their result there. */
 const lost = (direct, behind) =>
   passed(direct)
     .filter(({ id }) => !passed(behind).some((check) => check.id === id))
@@ -334,7 +334,7 @@ async function serverProblems(folder) {
   ]
 }
 
-/** What went wrong in several runs, one after another. */
+/** The problems of several runs, one after another. */
 async function inTurn(folder, runs, problemsOf) {
   const problems = []
   for (const [at, run] of runs.entries()) problems.push(...(await problemsOf(folder, run, at)))

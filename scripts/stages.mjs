@@ -1,8 +1,8 @@
 // Makes each stage of a start one chunk of the bundle.
 //
 // A file that several entries share belongs to a chunk of exactly those entries, and everything that is loaded late is an entry.
-// So a start would open fifty small chunks, at more than half a millisecond each. Whatever is loaded late and needs a file of a stage
-// imports all its files here: by then they are loaded anyway, and all belong to the same entries.
+// So a start would open fifty small chunks, at more than half a millisecond each. Each file that is loaded late and needs one of a stage
+// imports all its files here: they have been loaded anyway, and all belong to the same entries.
 
 import { resolve } from 'node:path'
 import { build } from 'esbuild'
@@ -24,7 +24,7 @@ export async function importsOfStages(options, stages) {
   )
   return new Map(
     lateEntries(graph).map((entry) => {
-      // A file of a stage that is loaded late as well keeps its place in the order of that stage, and has a chunk of its own.
+      // A file of a stage that is loaded late as well keeps its place in the order of that stage, and has a separate chunk.
       const others = parts.filter((part) => !part.includes(entry))
       return [resolve(entry), importsOf(closureOf(graph, entry), others)]
     }),
@@ -40,7 +40,7 @@ function importsOf(needed, parts) {
     .join('')
 }
 
-/** What a plugin has made, as what stands for a builtin, is found by its own name again. */
+/** The module that a plugin has made, such as that of a builtin, is found by its own name again. */
 function specifierOf(file) {
   const [, made] = /^[a-z-]{2,}:(.+)$/.exec(file) ?? []
   return made ?? resolve(file)

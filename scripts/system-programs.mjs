@@ -19,7 +19,7 @@ const packages = {
   chromium: 'chromium',
 }
 
-/** Where Debian has them is in the PATH of root only. */
+/** Folders of Debian that only the PATH of root has. */
 const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
 
 function isThere(program) {
@@ -35,7 +35,7 @@ function isThere(program) {
 
 const missing = () => Object.keys(packages).filter((program) => !isThere(program))
 
-/** Who may install; undefined when nobody here may. */
+/** The command that installs; undefined when this user may not. */
 function installer() {
   if (!isThere('apt-get')) return undefined
   if (process.getuid?.() === 0) return ['apt-get']

@@ -41,7 +41,7 @@ function isOfInstances(path) {
   return /^test\/system\/(?:cluster|restart)/.test(path)
 }
 
-/** What a process of several files would change: its memory, its handles, and the time that it takes. */
+/** A file that measures the memory, the handles or the time of its process needs a separate one. */
 const measuresItsProcess = /memoryUsage|getActiveResourcesInfo|setFlagsFromString|costRatio/
 const filesInOneMax = 6
 

@@ -96,7 +96,7 @@ export class Locals {
   }
 }
 
-/** A module that exports its memory of `pages`, with `data` in it, and one function that gives nothing. */
+/** A module that exports its memory of `pages`, with `data` in it, and one function without a result. */
 export function moduleOf({ pages, data, name, parameters, locals, body }) {
   const own = locals.types.slice(parameters).map((type) => [1, type])
   const code = [...list(own), ...body.flat(), END]

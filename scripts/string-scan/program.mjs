@@ -1,4 +1,4 @@
-// Where the long strings of a JSON text stand, 64 bytes at a time.
+// Finds the long strings of a JSON text, 64 bytes at a time.
 //
 // The bytes between two addresses, whole blocks of 64, are taken as the next of
 // the text. A bit set of each block says which of its bytes are quotes and
@@ -22,7 +22,7 @@ const BAD = 24 // not zero once anything was wrong
 const OPENED = 32 // where the last string begins, counted in the text
 const BASE = 36 // what to add to an address to count in the text
 const FOUND = 40 // how many long strings ended in this call
-const BYTES_MIN = 48 // how long a string has to be, with its quotes, to be told of
+const BYTES_MIN = 48 // how long a string has to be, with its quotes, to be reported
 const STRINGS = 64 // where they begin and end, 8 bytes a string
 const VECTORS = 6 * 1024 // behind as many strings as one call can find
 
@@ -54,7 +54,7 @@ function halfOf(low, high) {
   return i64.extend(i32.or(low, i32.shl(high, i32.const(16))))
 }
 
-// What is rare reads the block once more: a local that is used there too would lie in memory in every round.
+// Rare cases read the block once more: a local that is used there too would lie in memory in every round.
 const readAgain = [0, 16, 32, 48].map((offset) => v128.load(address.get, offset))
 
 /** The bit set of the bytes that are one of these. */
@@ -82,7 +82,7 @@ function others({ low, high }) {
 const hexDigits = halves('0123456789abcdefABCDEF')
 const ODD_BITS = i64.const(BigInt.asIntN(64, 0xaaaa_aaaa_aaaa_aaaan))
 
-/** Most of the characters that are escaped, besides quotes and backslashes, lie within 16 from the first of these. */
+/** Most of the characters that are escaped, without quotes and backslashes, lie within 16 from the first of these. */
 const usualEscapes = ['f', 'n', 'r', 't'].map((character) => character.charCodeAt(0))
 const [firstUsual] = usualEscapes
 const repeated = (byte) => Array.from({ length: 16 }, () => byte)
@@ -149,7 +149,7 @@ const findWithin = [
   within.set(i64.xor(within.get, inside.get)),
 ]
 
-/** What is left of the escaped characters has to be a `u`, and four hexadecimal digits have to follow it. */
+/** Each other escaped character must be a `u`, and four hexadecimal digits have to follow it. */
 const checkUnicode = [
   unicode.set(i64.and(escapees.get, bitsOf('u'))),
   add(bad, i64.xor(escapees.get, unicode.get)),
