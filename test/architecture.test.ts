@@ -114,12 +114,12 @@ const linesMax = table(`
   transports             | 886
   transports/http1       | 1517
   transports/http-client | 1769
-  transports/http-server | 3720
+  transports/http-server | 3721
   upstream/contracts     | 745
   upstream/process       | 1168
   upstream/auth          | 331
   login                  | 2464
-  upstream/server        | 4599
+  upstream/server        | 4600
   upstream/http          | 224
   kept                   | 439
   store                  | 1485

@@ -84,7 +84,7 @@ export interface ServerQuestion {
   /** Remove the parts that the client must not see. */
   readonly edits?: readonly Edit[]
   /** Called when it is answered or given up: the time of the calls that it may be about goes on. */
-  readonly over: () => void
+  readonly onEnd: () => void
 }
 
 /** The requests of servers to one client. */

@@ -28,7 +28,7 @@ export interface TaskKeeper {
 
 /** The progress token of a task: the client's own as raw JSON, and the id of the request that has begun it. */
 interface TaskToken {
-  readonly own: string
+  readonly original: string
   readonly sent: RequestId
 }
 
@@ -60,7 +60,7 @@ export class Task {
     this.#runtime = runtime
     this.#endsAt = runtime.now() + ttlMs
     const own = isDurable ? undefined : frame.params.meta.span('progressToken')
-    this.token = own && { own: rawAt(frame.line, own), sent }
+    this.token = own && { original: rawAt(frame.line, own), sent }
     this.reported(status)
   }
 

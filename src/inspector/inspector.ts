@@ -75,7 +75,7 @@ export class Inspector {
     this.#tick()
     return () => {
       if (!this.#viewers.delete(viewer) || this.#viewers.size > 0) return
-      this.#wait(LINGER_MS, () => this.#rest())
+      this.#wait(LINGER_MS, () => this.#switchOff())
     }
   }
 
@@ -119,7 +119,7 @@ export class Inspector {
     this.#wait(hasOlder ? OLDER_BATCH_MS : BATCH_MS, () => this.#tick())
   }
 
-  #rest(): void {
+  #switchOff(): void {
     if (this.#options.historyBytes !== undefined) return
     this.#isOn = false
     this.#taps?.off()

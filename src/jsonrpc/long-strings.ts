@@ -64,7 +64,7 @@ export class StringFinder {
   /** The state of the program between two pieces of the text. */
   readonly #state = new Int32Array(STATE_WORDS)
   /** Bytes of a character that the last piece has cut, and behind them less than a block that the program has not read. */
-  #rest: Buffer = NOTHING
+  #remaining: Buffer = NOTHING
   #cut = 0
   #scanned = 0
   /** Undefined from the first fault on. */
@@ -90,8 +90,8 @@ export class StringFinder {
     const { memory, words } = program
     words.set(this.#state)
     words[BYTES_MIN] = this.#bytesMin
-    memory.set(this.#rest, TEXT_AT - this.#cut)
-    let filled = this.#rest.length - this.#cut
+    memory.set(this.#remaining, TEXT_AT - this.#cut)
+    let filled = this.#remaining.length - this.#cut
     let at = 0
     do {
       const piece = part.subarray(at, at + PIECE_BYTES - filled)
@@ -108,7 +108,7 @@ export class StringFinder {
       filled -= bytes
     } while (at < part.length)
     this.#state.set(words.subarray(0, STATE_WORDS))
-    this.#rest = Buffer.from(memory.subarray(TEXT_AT - this.#cut, TEXT_AT + filled))
+    this.#remaining = Buffer.from(memory.subarray(TEXT_AT - this.#cut, TEXT_AT + filled))
   }
 
   /** Takes the next blocks of the text; false where something about them is not as it should be. */

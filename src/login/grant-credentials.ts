@@ -43,7 +43,7 @@ export class GrantCredentials implements HttpCredentials {
   readonly #url: URL
   /** The challenge of the server, once it has wanted a token. */
   #challenge: BearerChallenge | undefined
-  #asked: readonly string[] = []
+  #scopes: readonly string[] = []
   /** Scopes that refusals of single requests have named. */
   #more: readonly string[] = []
   #held: HeldToken | undefined
@@ -68,10 +68,10 @@ export class GrantCredentials implements HttpCredentials {
     if (refusal.status === 403 && challenge?.get('error') !== 'insufficient_scope') return undefined
     // Another request has got a new token meanwhile.
     if (this.#held !== undefined && sent?.secret !== this.#held.credential.secret) return 'again'
-    const [asked, more] = [this.#asked, this.#more]
+    const [before, more] = [this.#scopes, this.#more]
     if (refusal.status === 401) this.#challenge = challenge
     else {
-      const scopes = moreScopes(this.#asked, challenge)
+      const scopes = moreScopes(this.#scopes, challenge)
       if (scopes === undefined) return this.#tooLittle(challenge)
       this.#more = scopes
     }
@@ -80,7 +80,7 @@ export class GrantCredentials implements HttpCredentials {
       return 'again'
     } catch (error) {
       // Later tokens must not fail by a scope that the client cannot have.
-      this.#asked = asked
+      this.#scopes = before
       this.#more = more
       return error instanceof TransportError ? error : this.#failed(errorText(error))
     }
@@ -141,7 +141,7 @@ export class GrantCredentials implements HttpCredentials {
     const client = requests.configured(this.#context.settings)
     if (client === undefined) throw new LoginError('auth.clientId is missing')
     const scope = this.#context.settings.scope ?? this.#challenge?.get('scope') ?? place.scopes?.join(' ')
-    this.#asked = scopesIn(scope, ...this.#more)
+    this.#scopes = scopesIn(scope, ...this.#more)
     const parameters = this.#common(place)
     switch (this.#context.grant.kind) {
       case 'client_credentials':
@@ -159,7 +159,7 @@ export class GrantCredentials implements HttpCredentials {
 
   #common({ resource: named }: LoginPlace): Readonly<Record<string, string | undefined>> {
     const { resource = named } = this.#context.settings
-    const scope = this.#asked.length === 0 ? undefined : this.#asked.join(' ')
+    const scope = this.#scopes.length === 0 ? undefined : this.#scopes.join(' ')
     return { resource: resource === false ? undefined : resource, scope }
   }
 

@@ -101,7 +101,7 @@ export class ServerLogin {
     const before = this.#context.store.versionOf(url)
     const shown = new Deferred<string>()
     if (this.#startPage !== undefined) shown.resolve(this.#startPage)
-    const ended = this.#asked(true, [], before).then(() => {
+    const ended = this.#ask(true, [], before).then(() => {
       this.#begun = undefined
       return this.#context.store.versionOf(url) === before
         ? (this.#context.store.refusal(url)?.why ?? 'it has ended')
@@ -127,10 +127,10 @@ export class ServerLogin {
     scopes: readonly string[] = [],
     version: string = this.#context.store.versionOf(this.#context.target.url),
   ): Promise<void> {
-    return this.#ways.isOnRequest === true ? Promise.resolve() : this.#asked(isCalled, scopes, version)
+    return this.#ways.isOnRequest === true ? Promise.resolve() : this.#ask(isCalled, scopes, version)
   }
 
-  #asked(isCalled: boolean, scopes: readonly string[], version: string): Promise<void> {
+  #ask(isCalled: boolean, scopes: readonly string[], version: string): Promise<void> {
     if (isCalled) this.#calledAtMs = this.#context.runtime.wallNow()
     if (this.#closing.signal.aborted) return Promise.resolve()
     if (this.#running !== undefined) {

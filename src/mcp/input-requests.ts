@@ -27,28 +27,28 @@ type Question = Pick<InputRequest, 'method' | 'params'>
 
 /** The content of an `InputRequiredResult`. */
 export interface InputRequests {
-  readonly asked: readonly InputRequest[]
+  readonly requests: readonly InputRequest[]
   /** The server's own words, as they are written, quotes included. */
   readonly state: string | undefined
 }
 
 /** Reads an `InputRequiredResult`; gives what is wrong with it, in words. */
-export function inputRequests({ line, members }: ResultFrame): InputRequests | string {
-  const why = stateFault(line, members)
+export function inputRequests({ line, members: result }: ResultFrame): InputRequests | string {
+  const why = stateFault(line, result)
   if (why !== undefined) return why
-  const stateSpan = members?.span('requestState')
-  const askedSpan = members?.span('inputRequests')
+  const stateSpan = result?.span('requestState')
+  const span = result?.span('inputRequests')
   const state = stateSpan && rawAt(line, stateSpan)
-  if (askedSpan === undefined) return { asked: [], state }
-  const requests = membersAt(line, askedSpan)
-  if (requests === undefined) return 'its inputRequests are no object'
-  const asked: InputRequest[] = []
-  for (const { key, value } of requests) {
+  if (span === undefined) return { requests: [], state }
+  const members = membersAt(line, span)
+  if (members === undefined) return 'its inputRequests are no object'
+  const requests: InputRequest[] = []
+  for (const { key, value } of members) {
     const request = inputRequest(line, key, value)
     if (request === undefined) return `its inputRequests have ${rawAt(line, key)}, which is no request`
-    asked.push(request)
+    requests.push(request)
   }
-  return { asked, state }
+  return { requests, state }
 }
 
 /** The fault of an `InputRequiredResult` with which no client could come back, in words. */

@@ -14,7 +14,7 @@ const PLAIN = /^[A-Za-z0-9_-]{1,64}$/
 export interface NamedItem {
   readonly service: string
   /** The service's own name of it. */
-  readonly own: string
+  readonly original: string
 }
 
 /** Two items that are to have one public name. */
@@ -30,9 +30,9 @@ export interface NameCollision {
  *
  * A longer or odd name has the odd characters replaced and ends in a hash of both parts.
  */
-export function publicName(service: string, own: string): string {
-  const name = `${service}__${own}`
-  return PLAIN.test(name) ? name : hashedName(name, service, own, 0)
+export function publicName(service: string, original: string): string {
+  const name = `${service}__${original}`
+  return PLAIN.test(name) ? name : hashedName(name, service, original, 0)
 }
 
 /**
@@ -56,15 +56,15 @@ export class PublicNames {
     let name = wanted
     // A hashed name can be taken as well, by one that was made to look like it: then the next hash is tried.
     for (let round = 1; this.#items.has(name); round++)
-      name = hashedName(wanted, later.service, later.own, round)
+      name = hashedName(wanted, later.service, later.original, round)
     this.#items.set(name, later)
     return name
   }
 }
 
-function hashedName(name: string, service: string, own: string, round: number): string {
+function hashedName(name: string, service: string, original: string, round: number): string {
   // The length keeps ("a", "bc") and ("ab", "c") apart.
-  const hash = hashOf(`${round}:${service.length}:${service}${own}`)
+  const hash = hashOf(`${round}:${service.length}:${service}${original}`)
   const plain = name.replace(/[^A-Za-z0-9_-]/g, '_')
   return `${plain.slice(0, NAME_LENGTH_MAX - hash.length - 1)}_${hash}`
 }

@@ -46,7 +46,7 @@ const LF = 0x0a
 /** Splits a stream into lines of limited length. */
 export class LineReader {
   readonly #bytesMax: number
-  #rest: Buffer = Buffer.alloc(0)
+  #remaining: Buffer = Buffer.alloc(0)
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
@@ -54,13 +54,13 @@ export class LineReader {
 
   /** Returns the lines that are complete; undefined when one is too long, and the reader is useless then. */
   push(chunk: Buffer): string[] | undefined {
-    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    let bytes = this.#remaining.length === 0 ? chunk : Buffer.concat([this.#remaining, chunk])
     const lines: string[] = []
     for (let end = bytes.indexOf(LF); end !== -1 && end <= this.#bytesMax; end = bytes.indexOf(LF)) {
       lines.push(bytes.toString('utf8', 0, end))
       bytes = bytes.subarray(end + 1)
     }
-    this.#rest = bytes
+    this.#remaining = bytes
     return bytes.length > this.#bytesMax ? undefined : lines
   }
 }

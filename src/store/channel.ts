@@ -20,7 +20,7 @@ export interface ChannelWire {
   /** Counts bytes that are on the way now, or, where there are less than zero, that are not any more. */
   count(bytes: number): void
   /** The channel is over. */
-  over(): void
+  onEnd(): void
 }
 
 const nobody: PeerSink = { data: () => {}, end: () => {}, gone: () => {}, drained: () => {} }
@@ -141,6 +141,6 @@ export class Channel implements PeerChannel {
     this.#queue = []
     this.#queuedBytes = 0
     this.#count(-this.#onTheWayBytes)
-    this.#wire.over()
+    this.#wire.onEnd()
   }
 }

@@ -149,9 +149,9 @@ export class Cluster implements Peers {
     await store.close()
   }
 
-  serve({ opened, told }: PeerHandlers): void {
+  serve({ opened, onMessage }: PeerHandlers): void {
     this.#opened = opened
-    this.on('http', told)
+    this.on('http', onMessage)
   }
 
   /** Handles what other instances tell all others about this topic. */
@@ -211,7 +211,7 @@ export class Cluster implements Peers {
       taken: (bytes) => send('taken', bytes),
       cut: () => send('cut', 0),
       count: (bytes) => this.#count(bytes),
-      over: () => {
+      onEnd: () => {
         open.patience?.cancel()
         this.#channels.delete(key)
       },
@@ -336,11 +336,11 @@ export class Cluster implements Peers {
     const isGap = last !== undefined && head.number > last + 1
     if (isGap && address !== ALL) this.#loseAllOf(head)
     const bytes = opened.subarray(end + 1)
-    if (address === ALL) this.#told(bytes)
+    if (address === ALL) this.#onMessage(bytes)
     else this.#onChannel(head, bytes)
   }
 
-  #told(bytes: Buffer): void {
+  #onMessage(bytes: Buffer): void {
     const end = bytes.indexOf(LINE_FEED)
     this.#topics.get(bytes.toString('utf8', 0, end))?.(bytes.subarray(end + 1))
   }

@@ -26,8 +26,8 @@ function resolveNames(services: readonly Service[]): {
   const table = new PublicNames((collision) => collisions.push(collision))
   const publicNames = services.map(({ service, prefix, names }) => {
     const shown = names.map((own) => {
-      const name = table.add({ service, own }, prefix ? publicName(service, own) : own)
-      targets.set(name, { service, own })
+      const name = table.add({ service, original: own }, prefix ? publicName(service, own) : own)
+      targets.set(name, { service, original: own })
       return [own, name] as const
     })
     return new Map(shown)
@@ -80,8 +80,8 @@ describe('public names', () => {
     assert.deepEqual(first.collisions, [
       {
         name: 'a__b__c',
-        earlier: { service: 'a', own: 'b__c' },
-        later: { service: 'a__b', own: 'c' },
+        earlier: { service: 'a', original: 'b__c' },
+        later: { service: 'a__b', original: 'c' },
       },
     ])
   })
@@ -115,7 +115,7 @@ describe('properties of public names', () => {
         list.forEach((offer, index) => {
           for (const own of offer.names) {
             const target = targets.get(publicNames[index]?.get(own) ?? 'none')
-            assert.deepEqual(target, { service: offer.service, own })
+            assert.deepEqual(target, { service: offer.service, original: own })
           }
         })
         assert.equal(

@@ -70,7 +70,7 @@ async function instance(
       ends.push(end)
       return end
     },
-    told: (bytes) => told.push(bytes.toString()),
+    onMessage: (bytes) => told.push(bytes.toString()),
   })
   await cluster.start()
   scope.after(() => cluster.close())

@@ -150,7 +150,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     if (this.session.isOpening && frame.method !== 'ping' && !namesRevision(frame)) {
       const kept = copied(frame)
       const run = (): void => this.request(kept, undefined, reply)
-      if (this.session.holds(run, frame.line.length, reply, keyOf(frame.id, reply))) return
+      if (this.session.defers(run, frame.line.length, reply, keyOf(frame.id, reply))) return
     }
     if (this.#calls.get(keyOf(frame.id, reply))) return this.refuse(reply, frame.id, idInUse(frame.id))
     const received = this.#leg.received(frame)
@@ -193,12 +193,12 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     const call = this.#calls.get(key)
     if (call !== undefined) call.cancel(frame)
     // A request in a batch is cancelled once the batch is read.
-    else if (!this.session.cancels(key)) this.session.holds(() => this.#calls.get(key)?.cancel(undefined))
+    else if (!this.session.cancels(key)) this.session.defers(() => this.#calls.get(key)?.cancel(undefined))
   }
 
   /** Reads a message after `initialize` is answered, or now if none waits for that or too much does. */
   #inTurn(run: () => void): void {
-    if (!this.session.holds(run)) run()
+    if (!this.session.defers(run)) run()
   }
 
   stray(frame: ResponseFrame): void {
@@ -208,7 +208,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   batch(line: Line, reply: Reply): void {
     if (this.session.isOpening) {
       const kept = toLine(line)
-      if (this.session.holds(() => this.batch(kept, reply), line.length, reply)) return
+      if (this.session.defers(() => this.batch(kept, reply), line.length, reply)) return
     }
     // If too many messages wait already, each of its requests is refused.
     receiveBatch(line, this.#leg, reply, this.#send, (message, own) =>

@@ -13,7 +13,7 @@ import { clientGone, methodNotFound } from '../../mcp/error-codes.js'
 import type { AttachedClient } from './attached-client.js'
 
 /** One question: it waits until the client is ready, or is on its way to the client and back. */
-export interface Question extends Pick<ServerQuestion, 'asker' | 'over'> {
+export interface Question extends Pick<ServerQuestion, 'asker' | 'onEnd'> {
   readonly id: RequestId
   /** Raw JSON of the server's own progress token. */
   readonly ownToken: string | undefined
@@ -59,9 +59,9 @@ export class SessionQuestions implements Questions {
   ask(asked: ServerQuestion): boolean {
     const isFull = this.#phase === 'early' && this.#questions.size >= this.#earlyMax
     if (this.#phase === 'left' || isFull) return false
-    const { asker, over, frame } = asked
+    const { asker, onEnd, frame } = asked
     const ownToken = textAt(frame, frame.params.meta.span('progressToken'))
-    const question: Question = { asker, over, id: frame.id, ownToken, early: asked, sentId: undefined }
+    const question: Question = { asker, onEnd, id: frame.id, ownToken, early: asked, sentId: undefined }
     // A client that reads too little leaves while it is asked; then the question is refused with all others.
     this.#questions.add(question)
     if (this.#phase !== 'ready' || this.#send(asked, question)) return true
@@ -136,13 +136,13 @@ export class SessionQuestions implements Questions {
 
   #end(question: Question): void {
     this.#questions.delete(question)
-    question.over()
+    question.onEnd()
   }
 
   /** Gives the id with which the client was asked. */
   #drop(question: Question): RequestId | undefined {
     this.#questions.delete(question)
-    question.over()
+    question.onEnd()
     if (question.sentId !== undefined) this.#peer.retire(question.sentId)
     return question.sentId
   }

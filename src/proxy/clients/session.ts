@@ -98,7 +98,7 @@ export class Session {
    * Takes a message that comes while `initialize` waits for its answer: `run` reads it afterwards. False where none waits,
    * and where too much comes; a single message may have any size.
    */
-  holds(run: () => void, bytes = 0, reply?: Reply, key?: CallKey): boolean {
+  defers(run: () => void, bytes = 0, reply?: Reply, key?: CallKey): boolean {
     const { callsMax, waitingBytesMax } = this.#context.limits.session
     let waiting = 0
     for (const early of this.#early) waiting += early.bytes

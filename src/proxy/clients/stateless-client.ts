@@ -250,7 +250,7 @@ class Listen {
   readonly topics: readonly Topic[]
   readonly changes: ListChanges
   readonly #call: Call
-  #heard: SubscriptionFilter = { lists: [], topics: [] }
+  #granted: SubscriptionFilter = { lists: [], topics: [] }
   /** Whether the acknowledgement was sent, which comes before every other notification. */
   isReady = false
 
@@ -261,13 +261,13 @@ class Listen {
   }
 
   /** Sends the acknowledgement with what was granted; a request without anything to wait for ends here. */
-  acknowledge(heard: SubscriptionFilter): void {
+  acknowledge(granted: SubscriptionFilter): void {
     const { settled, frame } = this.#call
     if (settled) return
-    this.#heard = heard
-    this.#call.notify('notifications/subscriptions/acknowledged', acknowledgement(frame.id, heard))
+    this.#granted = granted
+    this.#call.notify('notifications/subscriptions/acknowledged', acknowledgement(frame.id, granted))
     this.isReady = true
-    if (heard.lists.length + heard.topics.length === 0)
+    if (granted.lists.length + granted.topics.length === 0)
       return this.#call.settle({ kind: 'result', result: subscribed(frame.id) })
     this.changes.notifySoon()
   }
@@ -275,16 +275,16 @@ class Listen {
   tellChanges(methods: ReadonlySet<string>): void {
     const { settled, frame } = this.#call
     if (settled) return
-    const heard = new Set(this.#heard.lists.map((kind) => listShapes[kind].changed))
-    for (const method of methods) if (heard.has(method)) this.#call.notify(method, subscribed(frame.id))
+    const changed = new Set(this.#granted.lists.map((kind) => listShapes[kind].changed))
+    for (const method of methods) if (changed.has(method)) this.#call.notify(method, subscribed(frame.id))
   }
 
   updated(frame: NotificationFrame): void {
     const { members } = frame.params
-    const isHeard = this.#heard.topics.some(({ kind, name }) => {
+    const isFollowed = this.#granted.topics.some(({ kind, name }) => {
       const said = members.string(followables[kind].member) ?? ''
       return kind === 'taskIds' ? said === name : isFollowedBy(said, name)
     })
-    if (isHeard) this.#call.tell(frame, subscriptionEdits(frame, this.#call.frame.id))
+    if (isFollowed) this.#call.tell(frame, subscriptionEdits(frame, this.#call.frame.id))
   }
 }

@@ -56,7 +56,7 @@ export class ClientQuestions<Q extends OwnQuestion> implements Asker, CallHolder
     for (const [id, { method, params }] of this.#open) {
       const frame = requestFrame(id, method, params)
       const { questions } = this.#call.client
-      if (questions.ask({ frame, asker: this, during: this.#call, over: () => {} })) continue
+      if (questions.ask({ frame, asker: this, during: this.#call, onEnd: () => {} })) continue
       this.#open.delete(id)
       return this.#fail(`its client cannot be asked ${method} now`)
     }

@@ -54,20 +54,20 @@ class InputRounds implements CallOwner {
     this.#call.progress = Math.max(this.#call.progress, attempt.progress)
     const wanted = inputRequests(frame)
     if (typeof wanted === 'string') return this.#fail(wanted)
-    const why = this.#refusal(wanted.asked)
+    const why = this.#refusal(wanted.requests)
     if (why !== undefined) return this.#fail(why)
     // A server that answers is at work, so the answer counts as progress; only the total time goes on.
     this.#call.deadline.extend(this.#runtime.now())
-    if (wanted.asked.length === 0) this.#repeatLater(wanted.state)
-    else this.#ask(wanted.asked, wanted.state)
+    if (wanted.requests.length === 0) this.#repeatLater(wanted.state)
+    else this.#ask(wanted.requests, wanted.state)
   }
 
-  #refusal(asked: readonly InputRequest[]): string | undefined {
+  #refusal(requests: readonly InputRequest[]): string | undefined {
     const { roundsMax, requestsMax } = this.#limits
-    if (asked.length > 0 && ++this.#rounds > roundsMax) return `it has asked ${roundsMax} times already`
-    if (asked.length > requestsMax)
-      return `it asks for ${asked.length} things at once, and ${requestsMax} are allowed`
-    for (const request of asked) {
+    if (requests.length > 0 && ++this.#rounds > roundsMax) return `it has asked ${roundsMax} times already`
+    if (requests.length > requestsMax)
+      return `it asks for ${requests.length} things at once, and ${requestsMax} are allowed`
+    for (const request of requests) {
       const why = whyUnaskable(request, this.#call.context)
       if (why !== undefined) return why
     }
@@ -83,11 +83,11 @@ class InputRounds implements CallOwner {
     })
   }
 
-  #ask(asked: readonly InputRequest[], state: string | undefined): void {
+  #ask(requests: readonly InputRequest[], state: string | undefined): void {
     this.#repeats = 0
     const newId = (): string => this.#runtime.random().toString(36).slice(2)
     this.#client.ask({
-      questions: asked.map((each) => ({ ...each, params: paramsFor(each, this.#call.context, newId) })),
+      questions: requests.map((each) => ({ ...each, params: paramsFor(each, this.#call.context, newId) })),
       waitMs: this.#limits.waitMs,
       answered: (answers) => {
         this.#resume(`{${answers.map(([{ key }, answer]) => `${key}:${answer}`).join(',')}}`, state)

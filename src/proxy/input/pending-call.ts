@@ -88,7 +88,7 @@ export class PendingCall implements CallOwner, CallHolder {
     this.#requester = retry
     retry.holder = this
     for (const [name, answer] of answers) this.#answerServer(name, answer)
-    if (this.#outcome !== undefined) this.#over(this.#outcome)
+    if (this.#outcome !== undefined) this.#finish(this.#outcome)
     else if (this.#questions.size > 0) this.#park()
     return true
   }
@@ -99,7 +99,7 @@ export class PendingCall implements CallOwner, CallHolder {
       if (frame.method === 'elicitation/create') this.#answerServer(name, CANCEL)
       else this.#take(name)?.asker.refused(frame.id, clientUnreachable())
     }
-    this.#over({ kind: 'failed', error: stateUnknown('unknown') })
+    this.#finish({ kind: 'failed', error: stateUnknown('unknown') })
     this.call.cancel(undefined)
   }
 
@@ -109,20 +109,20 @@ export class PendingCall implements CallOwner, CallHolder {
     const outcome: Outcome =
       ended.kind === 'cancelled' ? { kind: 'failed', error: stateUnknown('unknown') } : ended
     if (this.#requester === undefined) this.#outcome = this.#kept(outcome)
-    else this.#over(outcome)
+    else this.#finish(outcome)
   }
 
   needsInput(_call: Call, needed: InputNeeded): void {
     const requester = this.#requester
     if (requester !== undefined) this.settling(requester)
-    this.#over()
+    this.#finish()
     requester?.needsInput(needed)
   }
 
   /** The client gives the call up, on a retry too: a closed response is a cancellation. */
   cancel(frame: NotificationFrame | undefined): void {
     this.drop()
-    this.#over()
+    this.#finish()
     this.call.cancel(frame)
   }
 
@@ -187,10 +187,10 @@ export class PendingCall implements CallOwner, CallHolder {
     return { ...outcome, frame: { ...frame, ...members, line } }
   }
 
-  #over(outcome?: Outcome): void {
+  #finish(outcome?: Outcome): void {
     this.#isOver = true
     this.#leavePark()
-    this.#pending.over(this)
+    this.#pending.finished(this)
     if (outcome !== undefined) this.#answer(outcome)
     this.#requester = undefined
   }
@@ -205,7 +205,7 @@ export class PendingCall implements CallOwner, CallHolder {
   #take(name: string): ServerQuestion | undefined {
     const question = this.#questions.get(name)
     this.#questions.delete(name)
-    question?.over()
+    question?.onEnd()
     return question
   }
 

@@ -139,7 +139,7 @@ export class PendingInput implements Questions {
     return hasRoom
   }
 
-  over({ call }: PendingCall): void {
+  finished({ call }: PendingCall): void {
     this.#calls.delete(call)
   }
 

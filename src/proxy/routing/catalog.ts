@@ -189,8 +189,8 @@ export class Catalog {
 
   #namedTargets(kind: 'tools' | 'prompts', sources: Index['sources']): Target[] {
     const names = new PublicNames(({ name, earlier, later }) => {
-      const whose = `'${earlier.own}' of '${earlier.service}' (${name})`
-      this.#all.warn(later.service, `'${later.own}' has the name of ${whose}`)
+      const whose = `'${earlier.original}' of '${earlier.service}' (${name})`
+      this.#all.warn(later.service, `'${later.original}' has the name of ${whose}`)
     })
     return this.lanes.flatMap((lane) => {
       const { config } = lane
@@ -203,7 +203,7 @@ export class Catalog {
         const wanted = this.view.nameOf(config, kind, item.key)
         // An item that no client gets takes no name from another one.
         const isNamed = item.withheld === undefined
-        const publicName = isNamed ? names.add({ service: config.name, own: item.key }, wanted) : wanted
+        const publicName = isNamed ? names.add({ service: config.name, original: item.key }, wanted) : wanted
         return [{ lane, item, publicName, mark, apart }]
       })
     })

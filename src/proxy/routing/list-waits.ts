@@ -137,8 +137,8 @@ export class ListWaits {
   ): void {
     for (const { view } of concerned()) view.want(kinds, 'call')
     const times = this.#timesOf()
-    const isMissing = ({ view, known }: CallTarget): boolean =>
-      view.before.kind !== 'silent' && kinds.some((kind) => !known.has(kind) && view.isComing(kind))
+    const isMissing = ({ view, listed }: CallTarget): boolean =>
+      view.before.kind !== 'silent' && kinds.some((kind) => !listed.has(kind) && view.isComing(kind))
     const dueAt = (): number => lastStartOf(concerned().filter(isMissing)) + times.ms
     this.#hold(call, { dueAt, run })
   }
@@ -257,11 +257,11 @@ export class ListWaits {
   #pending(call: Call, { kind, candidates }: Wanted, hurried: Set<CallTarget>): CallTarget[] {
     const { lanes } = candidates()
     for (const lane of lanes) {
-      if (lane.known.has(kind) || hurried.has(lane)) continue
+      if (lane.listed.has(kind) || hurried.has(lane)) continue
       hurried.add(lane)
       lane.hurry(call)
     }
-    return lanes.filter(({ view, known }) => view.isPending && (!known.has(kind) || view.isComing(kind)))
+    return lanes.filter(({ view, listed }) => view.isPending && (!listed.has(kind) || view.isComing(kind)))
   }
 }
 

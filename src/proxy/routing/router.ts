@@ -299,7 +299,7 @@ export class Router {
       const late = this.#catalog.named(kind, name)
       const lanes = late === undefined ? this.#candidates(kind, name).lanes : [late.lane]
       // A reload may have brought a lane that has listed nothing yet.
-      const isNew = lanes.some((lane) => !lane.known.has(kind) && !awaited.includes(lane))
+      const isNew = lanes.some((lane) => !lane.listed.has(kind) && !awaited.includes(lane))
       if (isNew) this.#named(call, kind, name, use)
       else if (late !== undefined) use(late)
       else failUnknownName(call, { kind, name }, this.lanes, this.#catalog)
@@ -309,13 +309,13 @@ export class Router {
   /** Undefined also for an item that is only known from an earlier start: it may be gone, or want other arguments. */
   #there(kind: 'tools' | 'prompts', name: string): Target | undefined {
     const target = this.#catalog.named(kind, name)
-    return target?.lane.known.has(kind) === true ? target : undefined
+    return target?.lane.listed.has(kind) === true ? target : undefined
   }
 
   /** The servers that may have a name which none has listed; a server that had it at an earlier start is the only one. */
   #candidates(kind: 'tools' | 'prompts', name: string): ReturnType<Wanted['candidates']> {
     const kept = this.#catalog.named(kind, name)?.lane
-    if (kept?.known.has(kind) === false) return { lanes: [kept], isClaimed: true }
+    if (kept?.listed.has(kind) === false) return { lanes: [kept], isClaimed: true }
     const claims = ({ config }: CallTarget): boolean | undefined => this.#client.view.claims(config, name)
     return {
       lanes: this.lanes.filter((lane) => claims(lane) !== false),
@@ -472,7 +472,7 @@ export class Router {
   /** A server that replaces another is presumed to have the same resources until it has listed its own. */
   #follow(uri: string, service: string): void {
     const heir = this.lanes.find(({ config }) => config.name === service)
-    const lane = heir?.known.has('resources') === false ? heir : (this.#catalog.resource(uri) ?? heir)
+    const lane = heir?.listed.has('resources') === false ? heir : (this.#catalog.resource(uri) ?? heir)
     if (lane !== undefined && this.#client.view.hasUri(uri)) lane.follow(this.#client, uri)
   }
 }
@@ -509,12 +509,12 @@ function isStarting({ view }: CallTarget, kind: ListKind): boolean {
 function cannotList(lane: CallTarget, kind: ListKind): boolean {
   const { failure } = lane.view
   if (failure?.reason === 'changed' || isStarting(lane, kind)) return true
-  return !lane.known.has(kind) && lane.view.items(kind).length === 0 && failure !== undefined
+  return !lane.listed.has(kind) && lane.view.items(kind).length === 0 && failure !== undefined
 }
 
 /** A server that has never said what it has is down, even while it is being tried again. */
 function isDown(lane: CallTarget, kind: ListKind): boolean {
-  return !lane.known.has(kind) || (lane.view.state === 'error' && lane.view.failure?.body !== undefined)
+  return !lane.listed.has(kind) || (lane.view.state === 'error' && lane.view.failure?.body !== undefined)
 }
 
 function unavailable({ config: { name }, view: { failure } }: CallTarget): ErrorBody {

@@ -201,11 +201,11 @@ export function writeFully(descriptor: number, chunk: string | Uint8Array): void
       at += writeSync(descriptor, bytes, at)
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) return
-      rest(1)
+      pause(1)
     }
   }
 }
 
-function rest(delayMs: number): void {
+function pause(delayMs: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, delayMs)
 }

@@ -459,7 +459,7 @@ export class ClientConnection implements Connection {
    */
   #latestHeard(): PostReply | undefined {
     const open = this.#standalone.attached ? [] : [...this.#replies.values()]
-    return open.findLast((reply) => reply.isHeard)
+    return open.findLast((reply) => reply.canStream)
   }
 
   #write(response: HttpResponse, stream: EventStream, after?: number): void {

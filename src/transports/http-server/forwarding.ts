@@ -40,8 +40,8 @@ const FIELDS_MAX = 100
 /** Up to here, bytes that the client has not taken do not hold the other instance back. */
 const UNREAD_BYTES = 65_536 // 64 KiB
 
-export function forwardedBytes(asked: EndpointRequest, body: Uint8Array): readonly Uint8Array[] {
-  const { head, sender, address } = asked
+export function forwardedBytes(request: EndpointRequest, body: Uint8Array): readonly Uint8Array[] {
+  const { head, sender, address } = request
   const { path, query } = targetOf(head.target)
   const target = query === '' ? path : `${path}?${query}`
   const { names, values } = head.fields
@@ -171,18 +171,18 @@ function responseOn(wire: ResponseWire, { method }: RequestHead): HttpResponse {
 export async function forward(
   peers: Peers,
   to: string,
-  asked: EndpointRequest,
+  request: EndpointRequest,
   body: Uint8Array,
 ): Promise<'lost' | 'absent' | Refusal | undefined> {
-  const back = new ForwardedResponse(asked)
+  const back = new ForwardedResponse(request)
   try {
     const channel = await peers.open(to, back)
     if (channel === undefined) return 'absent'
     back.channel = channel
-    channel.write(forwardedBytes(asked, body))
+    channel.write(forwardedBytes(request, body))
     channel.end()
     // Behind what leaves in this turn: a message that has come whole is served, also where its client has gone meanwhile.
-    queueMicrotask(() => asked.response.whenClosed(() => channel.cut()))
+    queueMicrotask(() => request.response.whenClosed(() => channel.cut()))
   } catch {
     return refuse(503, 'Another instance cannot be reached now', { 'retry-after': '1' })
   }
@@ -193,14 +193,14 @@ export async function forward(
 class ForwardedResponse implements PeerSink {
   channel: PeerChannel | undefined
   readonly begun: Promise<'lost' | undefined>
-  readonly #asked: EndpointRequest
+  readonly #request: EndpointRequest
   #resolve: (begun: 'lost' | undefined) => void = () => {}
   #head: { readonly status: number; readonly fields: Fields; readonly isWhole: boolean } | undefined
   readonly #pieces: Buffer[] = []
   #unreadBytes = 0
 
-  constructor(asked: EndpointRequest) {
-    this.#asked = asked
+  constructor(request: EndpointRequest) {
+    this.#request = request
     this.begun = new Promise((resolve) => {
       this.#resolve = resolve
     })
@@ -220,7 +220,7 @@ class ForwardedResponse implements PeerSink {
   }
 
   end(): void {
-    const { response } = this.#asked
+    const { response } = this.#request
     const { status, fields, isWhole } = this.#head ?? { status: 502, fields: [], isWhole: true }
     if (isWhole) response.send(status, fields, ...this.#pieces)
     else response.end()
@@ -229,13 +229,13 @@ class ForwardedResponse implements PeerSink {
 
   gone(): void {
     this.#resolve('lost')
-    if (this.#asked.response.hasBegun) this.#asked.response.cut()
+    if (this.#request.response.hasBegun) this.#request.response.cut()
   }
 
   drained(): void {}
 
   #begin(status: number, fields: Fields): void {
-    const { response, onStream } = this.#asked
+    const { response, onStream } = this.#request
     response.stream(status, fields)
     response.onDrain = () => {
       this.channel?.took(this.#unreadBytes)
@@ -246,7 +246,7 @@ class ForwardedResponse implements PeerSink {
   }
 
   #take(bytes: Buffer): void {
-    const { response } = this.#asked
+    const { response } = this.#request
     if (this.#head?.isWhole === true) this.#pieces.push(bytes)
     else if (bytes.length > 0) response.write([bytes])
     if (response.unsentBytes > UNREAD_BYTES) this.#unreadBytes += bytes.length

@@ -129,7 +129,7 @@ export class FrontListener implements FrontServer {
     return this.#date
   }
 
-  asked(connection: FrontConnection): void {
+  requestRead(connection: FrontConnection): void {
     if (!this.#hasToken()) this.know(connection)
   }
 

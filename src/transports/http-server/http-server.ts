@@ -83,7 +83,7 @@ export class HttpServer {
         new ForwardedServing(channel, environment.limits.bodyBytesMax, (request) =>
           this.#handle(request, this.#serveForwarded),
         ),
-      told: (bytes) => this.#told(bytes),
+      onMessage: (bytes) => this.#onMessage(bytes),
     })
     this.#listening = new FrontListener(
       environment,
@@ -269,7 +269,7 @@ export class HttpServer {
   }
 
   /** A request that another instance serves, and that matters to every instance that has its session. */
-  #told(bytes: Buffer): void {
+  #onMessage(bytes: Buffer): void {
     const read = readForwarded(bytes)
     this.#handle({ ...read, response: unheardResponse(read.head), isTold: true }, this.#serveForwarded)
   }

@@ -36,97 +36,97 @@ export class McpHandlers {
     this.#others = others
   }
 
-  streamable(asked: EndpointRequest): ServeResult {
-    const { method } = asked.head
-    if (method === 'POST') return this.#post(asked)
+  streamable(request: EndpointRequest): ServeResult {
+    const { method } = request.head
+    if (method === 'POST') return this.#post(request)
     if (method !== 'GET' && method !== 'HEAD' && method !== 'DELETE')
       return refuse(405, 'Method not allowed', { allow: 'GET, POST, DELETE, OPTIONS' })
     // A client without a session has nothing to listen to, and nothing to end.
-    if (namesStateless(asked.head)) return refuse(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
-    const here = (): ServeResult => (method === 'DELETE' ? this.#delete(asked) : this.#get(asked))
-    return this.#others === undefined ? here() : this.#others.bodiless(asked, here)
+    if (namesStateless(request.head)) return refuse(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
+    const here = (): ServeResult => (method === 'DELETE' ? this.#delete(request) : this.#get(request))
+    return this.#others === undefined ? here() : this.#others.bodiless(request, here)
   }
 
   /** Opens a session of the older transport and its stream of events. */
-  async events(asked: EndpointRequest, messagePath: string): Promise<Refusal | undefined> {
-    const { head, response } = asked
+  async events(request: EndpointRequest, messagePath: string): Promise<Refusal | undefined> {
+    const { head, response } = request
     if (head.method !== 'GET') return refuse(405, 'Method not allowed', { allow: 'GET, OPTIONS' })
     if (this.isStopping) return frontClosing
     // The client may have left while its token was examined.
     if (response.isClosed) return undefined
-    const opened = this.#clients.openEvents(asked)
+    const opened = this.#clients.openEvents(request)
     if (opened === undefined) return crowded
     const { id, connection } = opened
     connection.openEvents(response)
-    asked.onStream?.()
-    await connection.attachTo(asked)
+    request.onStream?.()
+    await connection.attachTo(request)
     connection.invite(`${messagePath}?sessionId=${id}`)
     return undefined
   }
 
   /** Accepts a message with 202; its answer is sent as an event. */
-  async message(asked: EndpointRequest): Promise<Refusal | undefined> {
-    if (asked.head.method !== 'POST') return refuse(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
-    const id = new URLSearchParams(asked.query).get('sessionId')
+  async message(request: EndpointRequest): Promise<Refusal | undefined> {
+    if (request.head.method !== 'POST') return refuse(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
+    const id = new URLSearchParams(request.query).get('sessionId')
     if (id === null) return refuse(400, 'The query must name a sessionId')
-    if (this.#clients.session('events', id, asked) === undefined) return noSession
-    const posted = await this.#bodies.read(asked)
+    if (this.#clients.session('events', id, request) === undefined) return noSession
+    const posted = await this.#bodies.read(request)
     if (posted === undefined || isRefusal(posted)) return posted
-    const connection = this.#clients.session('events', id, asked)
+    const connection = this.#clients.session('events', id, request)
     if (this.isStopping && (connection === undefined || hasRequest(posted))) return frontClosing
     if (connection === undefined) return noSession
     connection.postEvent(posted)
-    asked.response.send(202, [])
+    request.response.send(202, [])
     return undefined
   }
 
-  #post(asked: EndpointRequest): ServeResult {
-    const { accepts } = asked
+  #post(request: EndpointRequest): ServeResult {
+    const { accepts } = request
     if (!accepts.json && !accepts.stream)
       return refuse(406, 'Accept must list application/json and text/event-stream')
     const others = this.#others
-    if (others === undefined) return this.#withNamed(asked, (named) => this.#read(asked, named))
+    if (others === undefined) return this.#withNamed(request, (named) => this.#read(request, named))
     // The message shows which instance has to serve it.
     const take = (came: ReadResult): ServeResult => {
       if (came === undefined || isRefusal(came)) return came
-      return others.post(asked, came, () =>
-        this.#withNamed(asked, (named) => this.#posted(came, asked, named)),
+      return others.post(request, came, () =>
+        this.#withNamed(request, (named) => this.#posted(came, request, named)),
       )
     }
-    const read = this.#bodies.read(asked)
+    const read = this.#bodies.read(request)
     return read instanceof Promise ? read.then(take) : take(read)
   }
 
   #withNamed(
-    asked: EndpointRequest,
+    request: EndpointRequest,
     serve: (named: ClientConnection | Refusal | undefined) => ServeResult,
   ): ServeResult {
-    const id = sessionIdIn(asked.head)
-    const named = id === undefined ? undefined : this.#named(id, asked)
+    const id = sessionIdIn(request.head)
+    const named = id === undefined ? undefined : this.#named(id, request)
     return named instanceof Promise ? named.then(serve) : serve(named)
   }
 
   /** `named` is the client of the session in the head, or why there is none. */
-  #read(asked: EndpointRequest, named: ClientConnection | Refusal | undefined): ServeResult {
+  #read(request: EndpointRequest, named: ClientConnection | Refusal | undefined): ServeResult {
     const lost = named !== undefined && isRefusal(named) ? named : undefined
     // A body that has come with the head may show that its message needs no session.
-    if (lost !== undefined && asked.body === undefined) return lost
+    if (lost !== undefined && request.body === undefined) return lost
     const take = (came: ReadResult): ServeResult => {
       if (came === undefined) return undefined
-      if (!isRefusal(came)) return this.#posted(came, asked, named)
+      if (!isRefusal(came)) return this.#posted(came, request, named)
       return named === undefined || isRefusal(named) ? (lost ?? came) : { ...came, revision: named.revision }
     }
     // A body that has come with its head is served in the same turn.
-    const read = this.#bodies.read(asked)
+    const read = this.#bodies.read(request)
     return read instanceof Promise ? read.then(take) : take(read)
   }
 
   #posted(
     posted: PostedMessage,
-    asked: EndpointRequest,
+    request: EndpointRequest,
     named: ClientConnection | Refusal | undefined,
   ): ServeResult {
-    const { response, accepts } = asked
+    const { response, accepts } = request
     if (this.isStopping && (named === undefined || hasRequest(posted))) return frontClosing
     const judgement = judge(posted, named)
     if (typeof judgement === 'object') return judgement
@@ -134,11 +134,11 @@ export class McpHandlers {
       response.send(202, [])
       return undefined
     }
-    if (judgement === 'stateless' && staysOpen(posted)) asked.onStream?.()
+    if (judgement === 'stateless' && staysOpen(posted)) request.onStream?.()
     const client =
       judgement === 'stateless'
-        ? this.#clients.shared(asked)
-        : (named ?? this.#opened(judgement, asked, posted))
+        ? this.#clients.shared(request)
+        : (named ?? this.#opened(judgement, request, posted))
     if (client === undefined) return crowded
     if (isRefusal(client)) return client
     const serve = (): Refusal | undefined =>
@@ -150,30 +150,30 @@ export class McpHandlers {
   /** Undefined when there are too many clients. */
   #opened(
     judgement: 'opening' | 'session' | 'alone',
-    asked: EndpointRequest,
+    request: EndpointRequest,
     { frames: [frame] }: PostedMessage,
   ): ClientConnection | undefined {
     const isAlone = judgement === 'alone'
     const client = isAlone
-      ? this.#clients.single(asked)
-      : this.#clients.openSession(asked, frame?.kind === 'request' ? frame : undefined)
-    void client?.attachTo(asked, isAlone ? asked.head.get('mcp-protocol-version') : undefined)
+      ? this.#clients.single(request)
+      : this.#clients.openSession(request, frame?.kind === 'request' ? frame : undefined)
+    void client?.attachTo(request, isAlone ? request.head.get('mcp-protocol-version') : undefined)
     return client
   }
 
-  #get(asked: EndpointRequest): ServeResult {
-    const { response, head } = asked
-    if (head.method !== 'HEAD' && asked.accepts.stream)
-      return this.#inSession(asked, (client) => this.#listen(asked, client))
-    response.sendText(200, asked.endpoint.status())
+  #get(request: EndpointRequest): ServeResult {
+    const { response, head } = request
+    if (head.method !== 'HEAD' && request.accepts.stream)
+      return this.#inSession(request, (client) => this.#listen(request, client))
+    response.sendText(200, request.endpoint.status())
     return undefined
   }
 
-  #listen(asked: EndpointRequest, client: ClientConnection): Refusal | undefined {
+  #listen(request: EndpointRequest, client: ClientConnection): Refusal | undefined {
     if (this.isStopping) return frontClosing
-    const { response, head } = asked
+    const { response, head } = request
     const listening = client.listen(response, head.get('last-event-id'))
-    if (listening === 'open') asked.onStream?.()
+    if (listening === 'open') request.onStream?.()
     if (listening === 'busy') return refuse(409, 'Only one stream of this kind is allowed per session')
     // No Content has a client stop to resume (HTML, server-sent events: processing model).
     if (listening === 'over') response.send(204, [])
@@ -181,11 +181,11 @@ export class McpHandlers {
   }
 
   /** The answer 200 says that the session has ended for every instance. */
-  #delete(asked: EndpointRequest): ServeResult {
-    return this.#inSession(asked, (client) =>
+  #delete(request: EndpointRequest): ServeResult {
+    return this.#inSession(request, (client) =>
       client.endSession().then(
         () => {
-          asked.response.send(200, [])
+          request.response.send(200, [])
           return undefined
         },
         () => storeAway,
@@ -193,23 +193,23 @@ export class McpHandlers {
     )
   }
 
-  #inSession(asked: EndpointRequest, serve: (client: ClientConnection) => ServeResult): ServeResult {
-    return this.#withNamed(asked, (named) => {
+  #inSession(request: EndpointRequest, serve: (client: ClientConnection) => ServeResult): ServeResult {
+    return this.#withNamed(request, (named) => {
       if (named === undefined) return noSessionId
-      return isRefusal(named) ? named : (refusesVersion(asked.head, named) ?? serve(named))
+      return isRefusal(named) ? named : (refusesVersion(request.head, named) ?? serve(named))
     })
   }
 
   /** The client of a session, or why there is none. A session of another process goes on here first. */
   #named(
     id: string,
-    asked: EndpointRequest,
+    request: EndpointRequest,
   ): ClientConnection | Refusal | Promise<ClientConnection | Refusal> {
     const named =
-      this.#clients.session('session', id, asked) ??
+      this.#clients.session('session', id, request) ??
       (this.isStopping
         ? frontClosing
-        : this.#clients.revive(id, asked, asked.head.get('mcp-protocol-version')))
+        : this.#clients.revive(id, request, request.head.get('mcp-protocol-version')))
     if (isRefusal(named) || named.ready === undefined) return named
     return named.ready.then(() => {
       if (named.open) return named

@@ -59,86 +59,87 @@ export class OtherInstances {
   }
 
   /** `here` serves the message on this instance. */
-  post(asked: EndpointRequest, posted: PostedMessage, here: () => ServeResult): ServeResult {
+  post(request: EndpointRequest, posted: PostedMessage, here: () => ServeResult): ServeResult {
     const { line, frames } = posted
     const [frame] = frames
-    if (frame === undefined || asked.isForwarded) return here()
-    const owner = this.#ownerOfSession(asked) ?? this.#other(ownerOfMessage(asked, frame))
-    if (owner !== undefined) return this.#forward(owner, asked, line, here, posted)
-    const [id, task] = [sessionIdIn(asked.head), askedTask(frame)]
+    if (frame === undefined || request.isForwarded) return here()
+    const owner = this.#ownerOfSession(request) ?? this.#other(ownerOfMessage(request, frame))
+    if (owner !== undefined) return this.#forward(owner, request, line, here, posted)
+    const [id, task] = [sessionIdIn(request.head), askedTask(frame)]
     if (id !== undefined && task !== undefined)
-      return this.#aboutTask(taskName(id, task), asked, posted, here)
-    if (this.isAway && this.#needsStore(asked, frame)) return storeAway
-    if ('method' in frame && toldToAll.has(frame.method)) this.#tellAll(asked, line)
+      return this.#aboutTask(taskName(id, task), request, posted, here)
+    if (this.isAway && this.#needsStore(request, frame)) return storeAway
+    if ('method' in frame && toldToAll.has(frame.method)) this.#tellAll(request, line)
     return here()
   }
 
   /** Serves a request to listen, or to end the session. */
-  bodiless(asked: EndpointRequest, here: () => ServeResult): ServeResult {
-    if (asked.isForwarded) return here()
-    const holder = this.#ownerOfSession(asked)
-    if (holder !== undefined) return this.#forward(holder, asked, NOTHING, here)
-    const stream = asked.head.get('last-event-id')
+  bodiless(request: EndpointRequest, here: () => ServeResult): ServeResult {
+    if (request.isForwarded) return here()
+    const holder = this.#ownerOfSession(request)
+    if (holder !== undefined) return this.#forward(holder, request, NOTHING, here)
+    const stream = request.head.get('last-event-id')
     const owner = this.#other(stream && labelOf(stream))
-    if (owner !== undefined) return this.#resume(owner, asked, here)
-    if (this.isAway && this.#isElsewhere(asked)) return storeAway
-    if (asked.head.method === 'DELETE') this.#tellAll(asked, NOTHING)
+    if (owner !== undefined) return this.#resume(owner, request, here)
+    if (this.isAway && this.#isElsewhere(request)) return storeAway
+    if (request.head.method === 'DELETE') this.#tellAll(request, NOTHING)
     return here()
   }
 
   /** A task is known where it has begun. */
   async #aboutTask(
     name: string,
-    asked: EndpointRequest,
+    request: EndpointRequest,
     posted: PostedMessage,
     here: () => ServeResult,
   ): Promise<Refusal | undefined> {
     const holder = this.#other(await this.#peers.holderOf(name).catch(() => undefined))
-    return holder === undefined ? here() : this.#forward(holder, asked, posted.line, here, posted)
+    return holder === undefined ? here() : this.#forward(holder, request, posted.line, here, posted)
   }
 
   /** A session that is not open here, and that lives in the memory of another process. */
-  #ownerOfSession(asked: EndpointRequest): string | undefined {
-    const id = sessionIdIn(asked.head)
-    if (id === undefined || !this.#isElsewhere(asked)) return undefined
-    const facts = this.#environment.sessions?.ids.open(id, asked)
-    const isBound = facts !== undefined && (facts.isBound || asked.endpoint.isBound())
+  #ownerOfSession(request: EndpointRequest): string | undefined {
+    const id = sessionIdIn(request.head)
+    if (id === undefined || !this.#isElsewhere(request)) return undefined
+    const facts = this.#environment.sessions?.ids.open(id, request)
+    const isBound = facts !== undefined && (facts.isBound || request.endpoint.isBound())
     return isBound ? this.#other(labelOf(id)) : undefined
   }
 
-  #isElsewhere(asked: EndpointRequest): boolean {
-    const id = sessionIdIn(asked.head)
-    return id !== undefined && this.#clients.session('session', id, asked) === undefined
+  #isElsewhere(request: EndpointRequest): boolean {
+    const id = sessionIdIn(request.head)
+    return id !== undefined && this.#clients.session('session', id, request) === undefined
   }
 
   /** No session begins or goes on here whose end other instances could not tell. */
-  #needsStore(asked: EndpointRequest, frame: Frame): boolean {
-    return (frame.kind === 'request' && frame.method === 'initialize') || this.#isElsewhere(asked)
+  #needsStore(request: EndpointRequest, frame: Frame): boolean {
+    return (frame.kind === 'request' && frame.method === 'initialize') || this.#isElsewhere(request)
   }
 
   #other(label: string | undefined): string | undefined {
     return label === this.#peers.label ? undefined : label
   }
 
-  #tellAll(asked: EndpointRequest, body: Uint8Array): void {
-    if (sessionIdIn(asked.head) !== undefined) this.#peers.tellAll(Buffer.concat(forwardedBytes(asked, body)))
+  #tellAll(request: EndpointRequest, body: Uint8Array): void {
+    if (sessionIdIn(request.head) !== undefined)
+      this.#peers.tellAll(Buffer.concat(forwardedBytes(request, body)))
   }
 
   /** A stream whose instance does not answer goes on here, where its client learns that the call was lost. */
   async #resume(
     owner: string,
-    asked: EndpointRequest,
+    request: EndpointRequest,
     here: () => ServeResult,
   ): Promise<Refusal | undefined> {
-    const end = await this.#handOver(owner, asked, NOTHING)
+    const end = await this.#handOver(owner, request, NOTHING)
     return end === 'absent' || end === 'lost' ? here() : end
   }
 
-  async #handOver(owner: string, asked: EndpointRequest, body: Uint8Array): ReturnType<typeof forward> {
-    const { response, head } = asked
+  async #handOver(owner: string, request: EndpointRequest, body: Uint8Array): ReturnType<typeof forward> {
+    const { response, head } = request
     this.#responses.set(response, head.method)
     response.whenClosed(() => this.#responses.delete(response))
-    const end = await forward(this.#peers, owner, asked, body)
+    const end = await forward(this.#peers, owner, request, body)
     // It is answered here.
     if (end !== undefined) this.#responses.delete(response)
     return end
@@ -146,19 +147,19 @@ export class OtherInstances {
 
   async #forward(
     owner: string,
-    asked: EndpointRequest,
+    request: EndpointRequest,
     body: Uint8Array,
     here: () => ServeResult,
     posted?: PostedMessage,
   ): Promise<Refusal | undefined> {
-    const end = await this.#handOver(owner, asked, body)
+    const end = await this.#handOver(owner, request, body)
     if (end === 'absent') return here()
     return end === 'lost' ? lost(posted) : end
   }
 }
 
 /** The instance whose question a message answers, or whose call it continues. */
-function ownerOfMessage(asked: EndpointRequest, frame: Frame): string | undefined {
+function ownerOfMessage(request: EndpointRequest, frame: Frame): string | undefined {
   switch (frame.kind) {
     case 'result':
     case 'error':
@@ -170,7 +171,7 @@ function ownerOfMessage(asked: EndpointRequest, frame: Frame): string | undefine
     }
     case 'request': {
       // The state is read of clients without a session only, for which it is read anyway.
-      if (!namesStateless(asked.head)) return undefined
+      if (!namesStateless(request.head)) return undefined
       const state = frame.params.members.string('requestState')
       return state && labelOfState(state)
     }

@@ -25,7 +25,7 @@ export interface PeerHandlers {
   /** Another instance has opened a channel. */
   readonly opened: (channel: PeerChannel) => PeerSink
   /** Another instance has told all others something. */
-  readonly told: (bytes: Buffer) => void
+  readonly onMessage: (bytes: Buffer) => void
 }
 
 export interface Peers {

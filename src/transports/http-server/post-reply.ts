@@ -73,7 +73,7 @@ export class PostReply implements Reply {
   }
 
   /** Whether its response can carry events and is still read. */
-  get isHeard(): boolean {
+  get canStream(): boolean {
     return this.#isPending && this.#accepts.stream && (this.#stream?.attached ?? !this.#response.isClosed)
   }
 
@@ -103,7 +103,7 @@ export class PostReply implements Reply {
   /** Sends a message before the answers; false when no client can get it. */
   during(message: Message): boolean {
     // Only a client with a session can resume the stream of a lost response.
-    const isReached = this.isHeard || (this.#connection.kind === 'session' && this.#isPending)
+    const isReached = this.canStream || (this.#connection.kind === 'session' && this.#isPending)
     if (!isReached || !this.#accepts.stream) return false
     this.#open().send(message)
     return true

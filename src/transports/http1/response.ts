@@ -27,15 +27,15 @@ export class HttpResponse {
   /** Called when the client has taken everything of a stream that it had left unread. */
   onDrain: () => void = () => {}
   readonly #wire: ResponseWire
-  readonly #asked: Pick<RequestHead, 'method' | 'version'>
+  readonly #request: Pick<RequestHead, 'method' | 'version'>
   #more: Fields = []
   #state: 'none' | 'stream' | 'ended' = 'none'
   #isClosed = false
   #closers: (() => void)[] = []
 
-  constructor(wire: ResponseWire, asked: Pick<RequestHead, 'method' | 'version'>) {
+  constructor(wire: ResponseWire, request: Pick<RequestHead, 'method' | 'version'>) {
     this.#wire = wire
-    this.#asked = asked
+    this.#request = request
   }
 
   get hasBegun(): boolean {
@@ -67,7 +67,7 @@ export class HttpResponse {
     const head = this.#head(status, fields, about)
     this.#state = 'ended'
     if (this.#isClosed) return
-    this.#wire.write(behind(head, this.#asked.method === 'HEAD' ? [] : body))
+    this.#wire.write(behind(head, this.#request.method === 'HEAD' ? [] : body))
     this.#wire.ended()
   }
 
@@ -131,7 +131,7 @@ export class HttpResponse {
 
   /** A stream in HTTP/1.0 goes on to the end of its connection (RFC 9112, section 6.3). */
   get #isChunked(): boolean {
-    return this.#asked.version === '1.1'
+    return this.#request.version === '1.1'
   }
 
   #head(status: number, fields: Fields, about: string): string {

@@ -52,7 +52,7 @@ export interface FrontServer {
   date(): string
   serve(request: HttpRequest): void
   /** A request has come whole. */
-  asked(connection: FrontConnection): void
+  requestRead(connection: FrontConnection): void
   /** The connection is closed. */
   gone(connection: FrontConnection): void
   /** Calls `end` when it closes, while it drains; false before. */
@@ -218,7 +218,7 @@ export class FrontConnection implements MessageSink<RequestHead> {
   head(head: RequestHead, body: Buffer | undefined): void {
     const response = new HttpResponse(this, head)
     this.#request = { head, response }
-    if (body !== undefined) this.#server.asked(this)
+    if (body !== undefined) this.#server.requestRead(this)
     this.#server.serve({ wire: this, head, body, response })
   }
 
@@ -267,7 +267,7 @@ export class FrontConnection implements MessageSink<RequestHead> {
     if (!this.#reader.isWhole || this.#body === undefined) return rest
     const body = this.#body
     this.#body = undefined
-    this.#server.asked(this)
+    this.#server.requestRead(this)
     body.end()
     return rest
   }

@@ -63,7 +63,7 @@ export class LineSplitter {
   /** The line from `start` to the line feed at `end`. */
   #whole(chunk: Buffer, start: number, end: number): void {
     const line = chunk[end - 1] === CR ? toLine(chunk.subarray(start, end - 1)) : lineAt(chunk, start, end)
-    this.#give(line)
+    this.#emit(line)
   }
 
   #keep(part: Buffer): void {
@@ -81,7 +81,7 @@ export class LineSplitter {
     return dropped
   }
 
-  #give(line: Line | LongLine): void {
+  #emit(line: Line | LongLine): void {
     if (line.length > 0) this.#sink.line(line)
     else this.#sink.blank?.()
   }
@@ -89,7 +89,7 @@ export class LineSplitter {
   #endLine(rest: Buffer): void {
     this.#isMidLine = false
     this.#keep(rest)
-    if (this.#dropped === undefined) return this.#give(this.#unfinished.end())
+    if (this.#dropped === undefined) return this.#emit(this.#unfinished.end())
     const { id, isCall } = this.#dropped.found()
     const { bytes } = this.#dropped
     this.#dropped = undefined

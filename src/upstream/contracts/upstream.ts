@@ -115,7 +115,7 @@ export interface CallTarget {
   /** The lists that its clients see; they may come from another process than the one that takes the calls. */
   readonly view: ServerView
   /** The lists that have been read at least once of the server that takes the calls, or that it does not have. */
-  readonly known: ReadonlySet<ListKind>
+  readonly listed: ReadonlySet<ListKind>
   /** Whether a task of a client can be that client's own. */
   readonly keepsTasks: boolean
   /** Whether it takes no new calls, since its server has left the configuration. */

@@ -52,7 +52,7 @@ class UnavailableUpstream implements Upstream, Lane {
   config: ServerConfig
   readonly view: ServerView
   readonly isolated = false
-  readonly known: ReadonlySet<never> = new Set()
+  readonly listed: ReadonlySet<never> = new Set()
   readonly keepsTasks = false
   readonly retired = false
   readonly shared = true

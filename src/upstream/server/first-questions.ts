@@ -33,13 +33,13 @@ export class FirstQuestions {
     this.#timer = runtime.setTimer(QUIET_MS, () => this.#look())
   }
 
-  asked(id: RequestId): void {
+  onCall(id: RequestId): void {
     this.#open.add(canonical(id))
     this.#wait(ANSWER_MS, () => this.end())
   }
 
   /** Keeps a question until there is a call during which it can be asked; false when there are too many. */
-  hold(frame: RequestFrame): boolean {
+  defer(frame: RequestFrame): boolean {
     if (this.#held.length >= HELD_MAX) return false
     this.#open.delete(canonical(frame.id))
     this.#held.push(frame)

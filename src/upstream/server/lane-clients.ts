@@ -141,15 +141,15 @@ export class LaneClients {
     // Updates may come before the answer.
     if (isNew) followed.add(client, name, false)
     const follow = followed.at(name).get(client)
-    if (follow !== undefined) follow.asked++
+    if (follow !== undefined) follow.pending++
     const first = connection()
     return call.attempt({
       settled: (_attempt, outcome) => {
         // The client may have ended it meanwhile, and may have begun anew.
         if (follow !== undefined && followed.at(name).get(client) === follow) {
-          follow.asked--
+          follow.pending--
           follow.isGranted ||= isResult(outcome)
-          if (!follow.isGranted && follow.asked === 0) followed.remove(client, name)
+          if (!follow.isGranted && follow.pending === 0) followed.remove(client, name)
           // A process may grant it after another one has taken its place.
           if (follow.isGranted && first !== undefined && connection() !== first)
             void this.#subscribe(connection(), name)
@@ -210,7 +210,7 @@ interface Follow {
   /** Whether the server has granted it. */
   isGranted: boolean
   /** The requests of the client for it that are in flight. */
-  asked: number
+  pending: number
 }
 
 /** The clients of one lane that follow something: the first one asks the server for it, and the last one ends that. */
@@ -237,7 +237,7 @@ export class Follows {
   /** Whether this is the first one who follows it. */
   add(client: ClientPort, name: string, isGranted: boolean = true): boolean {
     const clients = this.#clients.get(name) ?? new Map<ClientPort, Follow>()
-    clients.set(client, { isGranted, asked: 0 })
+    clients.set(client, { isGranted, pending: 0 })
     this.#clients.set(name, clients)
     return clients.size === 1
   }

@@ -46,7 +46,7 @@ export class ServerLane implements Lane, ServerView {
   readonly #context: ServerContext
   readonly #scope: LaneScope
   readonly #left: () => void
-  readonly known: ReadonlySet<ListKind>
+  readonly listed: ReadonlySet<ListKind>
   readonly lists: ServerLists
   readonly clients: LaneClients
   /** As many as are busy, up to a limit; the first one gets the subscriptions. */
@@ -75,7 +75,7 @@ export class ServerLane implements Lane, ServerView {
     this.#scope = scope
     this.#left = left
     this.lists = new ServerLists(context, scope, (kinds) => this.#report(kinds))
-    this.known = this.lists.known
+    this.listed = this.lists.listed
     this.clients = new LaneClients(context)
     this.#workersMax = workersMax(context, scope)
     // Requests that kept lists can answer are answered before a process is started.
@@ -139,7 +139,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   isShown(kind: ListKind): boolean {
-    return this.lists.known.has(kind) || this.lists.isKept(kind)
+    return this.lists.listed.has(kind) || this.lists.isKept(kind)
   }
 
   listedAt(kind: ListKind): number | undefined {
@@ -150,7 +150,7 @@ export class ServerLane implements Lane, ServerView {
     this.lists.renew(kinds)
     if (!kinds.every((kind) => this.lists.isKept(kind))) this.#begin()
     const isThere = (kind: ListKind): boolean =>
-      how === 'list' ? this.isShown(kind) : this.lists.known.has(kind)
+      how === 'list' ? this.isShown(kind) : this.lists.listed.has(kind)
     if (!kinds.every(isThere)) this.startNow()
   }
 
@@ -380,13 +380,13 @@ export class ServerLane implements Lane, ServerView {
     // A server that several clients share does not know the capabilities of each of them.
     const isTold = sharing === 'own' || this.#isDeclared(row, this.#scope.declared)
     const mayCome = sharing === 'stateless' && isTold && client === undefined
-    if (mayCome && connection.firstQuestions?.hold(frame) === true) return
+    if (mayCome && connection.firstQuestions?.defer(frame) === true) return
     if (!isDeclared || !isTold || client === undefined) return this.#refuse(frame, connection)
-    const over = connection.pause(client, call)
+    const onEnd = connection.pause(client, call)
     // No server knows that a client could answer with a task.
     const edits = cutNamed(frame.params.members, ['task'], 'task')
-    if (client.questions.ask({ frame, asker: connection, during: call, over, edits })) return
-    over()
+    if (client.questions.ask({ frame, asker: connection, during: call, onEnd, edits })) return
+    onEnd()
     this.#refuse(frame, connection)
   }
 

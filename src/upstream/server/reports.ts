@@ -64,7 +64,7 @@ export class ProcessReport {
       this.#tell({ state: 'late', startTimeoutMs: context.times[connection.startBudget] })
     })
     this.#tell({ state: 'starting' })
-    void connection.over.promise.then(() => this.#ended())
+    void connection.finished.promise.then(() => this.#ended())
   }
 
   ready({ facts, evidence }: OpenedServer, lists: ServerLists): void {
@@ -77,15 +77,15 @@ export class ProcessReport {
 
   failed(error: unknown): void {
     const { reason, message } = asUpstreamError(this.#context.service, error)
-    if (reason !== 'shutting-down') this.#over({ state: 'failed', reason, message })
+    if (reason !== 'shutting-down') this.#report({ state: 'failed', reason, message })
   }
 
   #ended(): void {
     const { reason, message } = this.#connection.failure
     const cause = this.#stopCause
     const why = cause === 'retired' ? (this.#context.retiredBecause ?? message) : message
-    if (cause === undefined) this.#over({ state: 'failed', reason, message })
-    else this.#over({ state: 'stopped', cause, message: why })
+    if (cause === undefined) this.#report({ state: 'failed', reason, message })
+    else this.#report({ state: 'stopped', cause, message: why })
   }
 
   /** Undefined when the process has ended by itself. */
@@ -99,7 +99,7 @@ export class ProcessReport {
     return this.#about.hasClientLeft() ? 'client-gone' : 'idle'
   }
 
-  #over(news: News): void {
+  #report(news: News): void {
     this.#late.cancel()
     this.#tell(news)
     this.#isOver = true

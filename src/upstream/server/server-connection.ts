@@ -80,7 +80,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   readonly service: string
   readonly dialed: Dialed
   /** Resolves when the process has ended, or the session. */
-  readonly over: Deferred<void> = new Deferred()
+  readonly finished: Deferred<void> = new Deferred()
   readonly #deadlines: Deadlines
   readonly tasks: Tasks
   readonly about: Attribution
@@ -121,7 +121,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#noise = new Noise(context, limits.noise, (what) => this.#giveUp(what))
     void dialed.ended?.then((end) => {
       this.#exited(end)
-      this.over.resolve()
+      this.finished.resolve()
     })
   }
 
@@ -545,7 +545,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
       this.#peer.refuse(frame.id, methodNotFound(frame.method))
       this.#context.tell('debug', `${frame.method} was refused: nobody waits for the call that it is about`)
     } else {
-      this.firstQuestions?.asked(frame.id)
+      this.firstQuestions?.onCall(frame.id)
       this.#lane.onRequest(frame, row, this, during?.call)
     }
   }
@@ -638,7 +638,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   closed(cause: TransportError | undefined): void {
     if (this.dialed.ended === undefined) {
       this.#because('ended', cause === undefined ? this.failure : fromTransport(this.service, cause))
-      this.over.resolve()
+      this.finished.resolve()
     }
     this.#lastAnswers?.cancel()
     this.#deadlines.stop()

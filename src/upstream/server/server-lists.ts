@@ -55,9 +55,9 @@ export class ServerLists {
   /** The latest description that a process gave, and how its revision was found out; undefined before the first handshake. */
   server: OpenedServer | undefined
   readonly #states: Readonly<Record<ListKind, ListState>> = ofEach(() => new ListState())
-  readonly #known = new Set<ListKind>()
+  readonly #listedKinds = new Set<ListKind>()
   /** The lists that were read, and those that the server does not have. */
-  readonly known: ReadonlySet<ListKind> = this.#known
+  readonly listed: ReadonlySet<ListKind> = this.#listedKinds
   readonly #failures = new Map<ListKind, UpstreamFailure>()
   /** A tool of the proxy's own, which is listed behind those of the server until these have been read. */
   #ownTool: ListItem | undefined
@@ -106,7 +106,7 @@ export class ServerLists {
   }
 
   get hasNames(): boolean {
-    return this.known.has('tools') && this.known.has('prompts')
+    return this.listed.has('tools') && this.listed.has('prompts')
   }
 
   listedAt(kind: ListKind): number | undefined {
@@ -140,7 +140,7 @@ export class ServerLists {
   // The lists as clients see them.
 
   get facts(): ServerFacts | undefined {
-    const facts = this.#said
+    const facts = this.#reported
     return facts && shownFacts(facts, this.#verdict)
   }
 
@@ -165,12 +165,12 @@ export class ServerLists {
     const blocked = this.#verdict?.blocked
     if (blocked === undefined) return undefined
     const { why, by } = blocked
-    const isOwn = by.some((kind) => (kind === 'instructions' ? this.known.size > 0 : this.known.has(kind)))
+    const isOwn = by.some((kind) => (kind === 'instructions' ? this.listed.size > 0 : this.listed.has(kind)))
     if (!this.hasNames && by.length > 0 && !isOwn) return undefined
     return { message: why, reason: 'changed', body: upstreamFailed(this.#context.service, 'changed', why) }
   }
 
-  get #said(): ServerFacts | undefined {
+  get #reported(): ServerFacts | undefined {
     return this.server?.facts ?? this.#kept?.shown?.facts
   }
 
@@ -179,7 +179,7 @@ export class ServerLists {
     const guard = this.#context.guard()
     if (guard === undefined) return undefined
     const { config } = this.#context
-    const facts = this.#said
+    const facts = this.#reported
     const listed = this.#listed(facts, (kind) => this.#isKnown(kind))
     const inputs = [guard, config, facts, listed.lists.get('tools'), listed.lists.get('prompts')]
     if (!inputs.every((input, at) => input === this.#judged?.inputs[at]))
@@ -194,7 +194,7 @@ export class ServerLists {
 
   /** Whether something is known of the list; one that could not be read may stand as it was before. */
   #isKnown(kind: ListKind): boolean {
-    return this.known.has(kind) || this.isKept(kind) || this.items(kind).length > 0
+    return this.listed.has(kind) || this.isKept(kind) || this.items(kind).length > 0
   }
 
   /** Whether the server is blocked since the last look, or is not any more. */
@@ -207,7 +207,7 @@ export class ServerLists {
   #announce(kinds: readonly ListKind[]): void {
     const { memory } = this.#context
     // A client may list the tools and kill the proxy before the other lists have come.
-    if (memory.described === undefined && this.known.has('tools')) this.#keep()
+    if (memory.described === undefined && this.listed.has('tools')) this.#keep()
     if (kinds.length === 0) return this.#onChange(kinds)
     reportLists(this.#context, this, this.#scope.client, kinds)
     // A list may block the server, and then the others are not shown either.
@@ -223,7 +223,7 @@ export class ServerLists {
     const lists = new Map(kinds.map((kind) => [kind, this.items(kind)]))
     this.endKept()
     if (this.#keeps || memory.facts === undefined) memory.confirmed({ facts, lists })
-    const listed = this.#listed(facts, (kind) => this.known.has(kind) && !this.#failures.has(kind))
+    const listed = this.#listed(facts, (kind) => this.listed.has(kind) && !this.#failures.has(kind))
     guard()?.complete(config, listed, listed.lists.size === lockedKinds.length)
     if (this.#hasTurned()) this.#announce(listKinds)
   }
@@ -290,8 +290,8 @@ export class ServerLists {
     for (const kind of listKinds) {
       const state = this.#states[kind]
       state.useless = 0
-      if (state.listedAt !== undefined || !offers(connection, kind)) this.#known.add(kind)
-      else this.#known.delete(kind)
+      if (state.listedAt !== undefined || !offers(connection, kind)) this.#listedKinds.add(kind)
+      else this.#listedKinds.delete(kind)
     }
     this.firstReads = this.#refresh(connection, listKinds)
   }
@@ -441,7 +441,7 @@ export class ServerLists {
 
   #take(kind: ListKind, state: ListState, { items, ttlMs, leftOut }: ReadList): void {
     this.#accept(kind, state, items)
-    this.#known.add(kind)
+    this.#listedKinds.add(kind)
     state.leftOut = leftOut
     const now = this.#context.runtime.now()
     state.listedAt ??= now

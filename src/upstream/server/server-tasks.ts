@@ -97,7 +97,8 @@ export class Tasks implements TaskSource {
     const task = [...(this.#tasks?.values() ?? [])].find(({ token }) => token?.sent === id)
     const span = frame.params.members.span('progressToken')
     if (task?.token === undefined || span === undefined) return false
-    task.client.tell(frame, writing(frame.line, span, task.token.own, 'progress-token'), this.#atWork(task))
+    const edits = writing(frame.line, span, task.token.original, 'progress-token')
+    task.client.tell(frame, edits, this.#atWork(task))
     return true
   }
 

@@ -279,7 +279,7 @@ export class Worker {
     if (connection === undefined) return
     if (this.#isIdle) void this.#restIdle()
     else this.succeed(connection, 'another process needs its place')
-    await connection.over.promise
+    await connection.finished.promise
   }
 
   #watchIdle(): void {
@@ -300,7 +300,7 @@ export class Worker {
   #restIdle(): Promise<void> {
     const message = "a client's process is stopped while the client is idle; its next call starts it again"
     if (this.#scope.startsOnCall) this.#context.tell('info', message)
-    return this.rest()
+    return this.suspend()
   }
 
   // The process:
@@ -383,7 +383,7 @@ export class Worker {
   }
 
   /** Stops the process until it is needed; `why` explains the error of its calls. */
-  async rest(why?: string): Promise<void> {
+  async suspend(why?: string): Promise<void> {
     const state = this.#state
     if (state.kind !== 'ready') return
     const { connection } = state
@@ -394,7 +394,7 @@ export class Worker {
   async restart(connection: ServerConnection, why: string): Promise<void> {
     if (this.connection !== connection) return
     this.#context.tell('warn', `restarting: ${why}`)
-    await this.rest(why)
+    await this.suspend(why)
     if (this.#state.kind === 'stopped') this.#startIfWanted()
   }
 

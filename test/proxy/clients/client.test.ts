@@ -72,7 +72,7 @@ class Scene {
 
   asks(id: number, during: Call | undefined): boolean {
     const frame = request(`{"id":${id},"method":"elicitation/create","params":{"message":"?"}}`)
-    return this.client.questions.ask({ frame, asker: this.answers, during, over: () => {} })
+    return this.client.questions.ask({ frame, asker: this.answers, during, onEnd: () => {} })
   }
 
   /** What the client gets within this time. */

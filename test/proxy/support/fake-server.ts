@@ -89,7 +89,7 @@ export class FakeServer {
         items: (kind) => (known.size === 0 && !remembers ? NONE : itemsOf(kind, this.lists[kind] ?? NONE)),
         want: ignore,
       },
-      known,
+      listed: known,
       keepsTasks: false,
       retired: false,
       shared: true,
