@@ -6,22 +6,16 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { at, listAt, parsed, textAt } from '../integration/support/json.js'
 import { cli, everything, itEcho, memory } from '../integration/support/programs.js'
-import {
-  type Ran,
-  type Scope,
-  type Servers,
-  ran,
-  scratch,
-  spawnProgram,
-} from '../integration/support/spawned.js'
+import { type Ran, type Scope, type Servers, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { untilAnswered } from '../integration/support/waiting.js'
+import { runCommand } from './support/in-process.js'
 import { claim } from '../integration/support/claim.js'
 
 interface Machine {
   readonly folder: string
   readonly file: string
   readonly lock: string
-  run(...args: readonly string[]): Ran
+  run(...args: readonly string[]): Promise<Ran>
   /** What the server `s` lists from now on. */
   lists(...tools: readonly object[]): void
 }
@@ -43,80 +37,84 @@ function machine(
   writeFileSync(file, JSON.stringify({ ...more, mcpServers: all }))
   const lists = (...tools: readonly object[]): void => writeFileSync(list, JSON.stringify(tools))
   lists(take, echo)
-  const run: Machine['run'] = (...args) => ran([...args, '--config', file], { ...process.env, HOME: folder })
+  const run: Machine['run'] = (...args) =>
+    runCommand([...args, '--config', file], { ...process.env, HOME: folder })
   return { folder, file, lock, run, lists }
 }
 
 describe('lock', () => {
-  test('of servers of others is the same in two runs', (t) => {
+  test('of servers of others is the same in two runs', async (t) => {
     const it = machine(t, {
       everything,
       memory: memory(join(scratch(t), 'memory.json')),
       own: { ...itEcho(), isolation: 'session' },
     })
-    const first = it.run('lock')
+    const first = await it.run('lock')
     assert.equal(first.code, 0, first.out)
     assert.match(
       first.out,
       /everything: locked, 16 tools, 4 prompts\nmemory: locked, 9 tools, 0 prompts\nown: locked, 2 tools, 1 prompt\n/,
     )
     const text = readFileSync(it.lock, 'utf8')
-    const again = it.run('lock')
+    const again = await it.run('lock')
     assert.deepEqual([again.code, readFileSync(it.lock, 'utf8')], [0, text])
     assert.match(again.out, /everything: unchanged/)
   })
 
-  test('--check writes nothing, and its exit code says whether all is as locked', (t) => {
+  test('--check writes nothing, and its exit code says whether all is as locked', async (t) => {
     const it = machine(t)
-    const none = it.run('lock', '--check')
+    const none = await it.run('lock', '--check')
     assert.equal(none.code, 1)
     assert.match(none.out, /s: not locked yet; mcps-proxy lock does that/)
     assert(!existsSync(it.lock))
-    assert.equal(it.run('lock').code, 0)
-    assert.equal(it.run('lock', '--check').code, 0)
+    assert.equal((await it.run('lock')).code, 0)
+    assert.equal((await it.run('lock', '--check')).code, 0)
     it.lists(take, poisoned, { ...take, name: 'more' })
     const text = readFileSync(it.lock, 'utf8')
-    const changed = it.run('lock', '--check')
+    const changed = await it.run('lock', '--check')
     assert.deepEqual([changed.code, readFileSync(it.lock, 'utf8')], [1, text])
     assert.match(
       changed.out,
       /s: 2 changes, 3 tools, 1 prompt\n {2}the tool 'give': changed\n {4}- {3}"description": "Gives"\n {4}\+ {3}"description": "Gives<U\+200B> all"\n {2}the tool 'more': new\n/,
     )
     assert.match(changed.out, /\n {2}! the tool 'give': U\+200B in "description": "Gives<U\+200B> all"\n/)
-    assert.match(it.run('doctor').out, /not as in mcps.lock: give, more; mcps-proxy lock shows what differs/)
+    assert.match(
+      (await it.run('doctor')).out,
+      /not as in mcps.lock: give, more; mcps-proxy lock shows what differs/,
+    )
   })
 
-  test('--accept takes over a tool or a whole server', (t) => {
+  test('--accept takes over a tool or a whole server', async (t) => {
     const it = machine(t)
-    it.run('lock')
+    await it.run('lock')
     it.lists(take, poisoned, { ...take, name: 'more' })
-    const one = it.run('lock', '--accept', 's/give')
+    const one = await it.run('lock', '--accept', 's/give')
     assert.equal(one.code, 1)
     assert.match(one.out, /s: accepted 1 change, 1 change left, 3 tools, 1 prompt\n {2}the tool 'more': new/)
-    const both = it.run('lock', '--accept', 's')
+    const both = await it.run('lock', '--accept', 's')
     assert.deepEqual([both.code, /s: accepted 1 change, 3 tools/.test(both.out)], [0, true])
-    assert.equal(it.run('lock', '--check').code, 0)
+    assert.equal((await it.run('lock', '--check')).code, 0)
     it.lists(take)
-    const gone = it.run('lock', '--check')
+    const gone = await it.run('lock', '--check')
     assert.match(gone.out, /the tool 'give': removed\n {2}the tool 'more': removed\n/)
-    assert.equal(it.run('lock', '--accept', 's/give', '--accept', 's/more').code, 0)
+    assert.equal((await it.run('lock', '--accept', 's/give', '--accept', 's/more')).code, 0)
     const tools = at(parsed(readFileSync(it.lock, 'utf8')), 'schemas', 'default', 's', 'tools')
     assert.deepEqual(Object.keys(Object(tools)), ['take'])
   })
 
-  test('takes out what has left the configuration, and records no server that is down as empty', (t) => {
+  test('takes out what has left the configuration, and records no server that is down as empty', async (t) => {
     const it = machine(t, { gone: itEcho(), off: { ...itEcho(), lock: false } })
-    it.run('lock')
+    await it.run('lock')
     const down = { command: process.execPath, args: ['-e', 'process.exit(1)'] }
     writeFileSync(it.file, JSON.stringify({ mcpServers: { s: down, new: down } }))
-    const { code, out } = it.run('lock')
+    const { code, out } = await it.run('lock')
     assert.equal(code, 1)
     assert.match(out, /2 not compared/)
     const servers = at(parsed(readFileSync(it.lock, 'utf8')), 'schemas', 'default')
     assert.deepEqual(Object.keys(Object(servers)), ['s'])
   })
 
-  test('--schema prunes one group alone, and keeps no group without servers', (t) => {
+  test('--schema prunes one group alone, and keeps no group without servers', async (t) => {
     const it = machine(t)
     const groups = (a: Servers, b: Servers): void =>
       writeFileSync(it.file, JSON.stringify({ schemas: { a: { mcpServers: a }, b: { mcpServers: b } } }))
@@ -125,11 +123,11 @@ describe('lock', () => {
       return all.map(([name, servers]) => [name, Object.keys(Object(servers))])
     }
     groups({ s: itEcho() }, { one: itEcho(), two: itEcho() })
-    it.run('lock')
+    await it.run('lock')
     groups({}, { one: itEcho() })
-    it.run('lock', '--schema', 'a')
+    await it.run('lock', '--schema', 'a')
     assert.deepEqual(locked(), [['b', ['one', 'two']]])
-    it.run('lock')
+    await it.run('lock')
     assert.deepEqual(locked(), [['b', ['one']]])
   })
 
@@ -142,21 +140,21 @@ describe('lock', () => {
     [['extra'], /unexpected argument "extra"/],
     [['--accept', 'off'], /no server that is locked is called "off"/],
   ] as const)
-    test(`${args.join(' ')} is refused`, (t) => {
+    test(`${args.join(' ')} is refused`, async (t) => {
       const it = machine(t, { off: { ...itEcho(), lock: false } })
-      const { code, err } = it.run('lock', ...args)
+      const { code, err } = await it.run('lock', ...args)
       assert.deepEqual([code, want.test(err)], [2, true], err)
     })
 
-  test('a damaged file is named, with what mends it', (t) => {
+  test('a damaged file is named, with what mends it', async (t) => {
     const it = machine(t)
     writeFileSync(it.lock, '{"lockVersion":7}')
-    const { code, err } = it.run('lock')
+    const { code, err } = await it.run('lock')
     assert.equal(code, 1)
     const problem = /mcps\.lock has no "lockVersion": 2; restore it from git, or remove it/
     assert.match(err, problem)
-    assert.match(it.run('check').out, problem)
-    const doctor = it.run('doctor')
+    assert.match((await it.run('check')).out, problem)
+    const doctor = await it.run('doctor')
     assert.deepEqual([doctor.code, problem.test(doctor.out)], [1, true], doctor.out)
   })
 })
@@ -167,7 +165,7 @@ for (const [title, isStateless, env] of [
 ] as const)
   test(`${title}: what is hidden is refused, and shown once it is accepted`, async (t) => {
     const it = machine(t, {}, { lock: { onChange: 'hide' } }, env)
-    assert.equal(it.run('lock').code, 0)
+    assert.equal((await it.run('lock')).code, 0)
     it.lists(take, poisoned)
     const own = { env: { ...process.env, HOME: it.folder } }
     const proxy = spawnProgram(t, process.execPath, [cli, '--stdio', '--config', it.file], own)
@@ -183,6 +181,6 @@ for (const [title, isStateless, env] of [
     await untilAnswered(async () => (await names()) === 's__take')
     const { value } = await proxy.client.request('tools/call', { name: 's__give', arguments: {}, ...meta })
     assert.match(textAt(value, 'error', 'message'), /the tool 'give' is not as it was accepted \(changed\)/)
-    assert.equal(it.run('lock', '--accept', 's').code, 0)
+    assert.equal((await it.run('lock', '--accept', 's')).code, 0)
     await untilAnswered(async () => (await names()) === 's__take,s__give')
   })

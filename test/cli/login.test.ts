@@ -1,7 +1,6 @@
 // `login`, `logins` and `logout`, as a person types them, and proxies that run meanwhile.
 
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
@@ -12,9 +11,10 @@ import { connectCommand, remoteOf } from '../../src/cli/serve-commands.js'
 import { remoteConfig } from '../../src/cli/remote.js'
 import { at, textAt } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
-import { configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
+import { type Ran, configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { until, untilAnswered } from '../integration/support/waiting.js'
 import { AuthorizationServer } from '../login/authorization-server.js'
+import { runCommand } from './support/in-process.js'
 
 interface Place {
   readonly server: AuthorizationServer
@@ -40,29 +40,11 @@ async function redirectOf(address: string): Promise<string> {
   return (await fetch(address, { redirect: 'manual' })).headers.get('location') ?? ''
 }
 
-interface Printed {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
-function run(
+const run = (
   { config, env }: Place,
   args: readonly string[],
-  input?: (err: string) => Promise<string> | undefined,
-): Promise<Printed> {
-  return new Promise((resolve) => {
-    const words = args[0] === 'logins' ? args : [...args, '--config', config]
-    const child = execFile(process.execPath, [cli, ...words], { env }, (_, out, err) =>
-      resolve({ code: child.exitCode ?? -1, out, err }),
-    )
-    let said = ''
-    child.stderr?.on('data', (chunk: string) => {
-      said += chunk
-      void input?.(said)?.then((answer) => child.stdin?.end(answer && `${answer}\n`))
-    })
-  })
-}
+  input?: Parameters<typeof runCommand>[2],
+): Promise<Ran> => runCommand(args[0] === 'logins' ? args : [...args, '--config', config], env, input)
 
 describe('login', () => {
   test('is made in the browser, is listed, and is taken back', async (t) => {

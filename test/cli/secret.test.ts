@@ -5,20 +5,21 @@ import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { cli, itServer } from '../integration/support/programs.js'
-import { type Ran, type Scope, ran, scratch, spawnProgram } from '../integration/support/spawned.js'
+import { type Ran, type Scope, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
+import { runCommand } from './support/in-process.js'
 
-const run = (home: string, args: readonly string[], input = ''): Ran =>
-  ran(args, { PATH: process.env['PATH'], HOME: home }, input)
+const run = (home: string, args: readonly string[], input = ''): Promise<Ran> =>
+  runCommand(args, { HOME: home }, input)
 
 describe('secret', () => {
-  test('sets, lists and removes, and shows no value', (t: Scope) => {
+  test('sets, lists and removes, and shows no value', async (t: Scope) => {
     const home = scratch(t)
     assert.match(
-      run(home, ['secret', 'list']).err,
+      (await run(home, ['secret', 'list'])).err,
       /there is no secret; mcps-proxy secret set NAME makes one/,
     )
-    const set = run(home, ['secret', 'set', 'github'], 'canary-value\n')
+    const set = await run(home, ['secret', 'set', 'github'], 'canary-value\n')
     assert.equal(set.code, 0)
     const file = join(home, '.mcps-proxy', 'secrets.json')
     assert.match(set.out, /^github is set, in /)
@@ -28,10 +29,10 @@ describe('secret', () => {
       secrets: { github: 'canary-value' },
     })
     assert.equal(statSync(file).mode & 0o777, 0o600)
-    const list = run(home, ['secret', 'list'])
+    const list = await run(home, ['secret', 'list'])
     assert.deepEqual([list.code, list.out], [0, 'github\n'])
-    assert.match(run(home, ['secret', 'remove', 'githab']).err, /did you mean "github"\?/)
-    assert.deepEqual(run(home, ['secret', 'remove', 'github']), {
+    assert.match((await run(home, ['secret', 'remove', 'githab'])).err, /did you mean "github"\?/)
+    assert.deepEqual(await run(home, ['secret', 'remove', 'github']), {
       code: 0,
       out: 'github is removed\n',
       err: '',
@@ -50,8 +51,8 @@ describe('secret', () => {
     ['an empty value', ['set', 'github'], /the value is empty/],
   ]
   for (const [title, args, why] of mistakes)
-    test(`refuses ${title}`, (t: Scope) => {
-      const { code, err } = run(scratch(t), ['secret', ...args])
+    test(`refuses ${title}`, async (t: Scope) => {
+      const { code, err } = await run(scratch(t), ['secret', ...args])
       assert.equal(code, 2)
       assert.match(err, why)
       assert.doesNotMatch(err, /canary-value/)
@@ -65,7 +66,7 @@ describe('secret', () => {
     const proxy = spawnProgram(t, process.execPath, [cli, 'stdio', '--config', file], { env })
     await proxy.client.open()
     assert.match(proxy.stderr, /the secret key is not set; run mcps-proxy secret set key/)
-    run(home, ['secret', 'set', 'key'], 'canary-value')
+    await run(home, ['secret', 'set', 'key'], 'canary-value')
     // The same look finds a configuration that was written without a change.
     utimesSync(file, new Date(), new Date())
     await until(() => proxy.stderr.includes('configuration changed'))

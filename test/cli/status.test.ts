@@ -1,7 +1,6 @@
 // `status`: what it asks a running gateway, and what it prints.
 
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, describe, test } from 'node:test'
@@ -9,8 +8,8 @@ import { readArguments } from '../../src/cli/commands.js'
 import { gatewayPage } from '../../src/gateway/status.js'
 import type { UpstreamStatus } from '../../src/upstream/contracts/upstream.js'
 import { at, parsed } from '../integration/support/json.js'
-import { cli } from '../integration/support/programs.js'
-import { configFile, scratch } from '../integration/support/spawned.js'
+import { type Ran, configFile, scratch } from '../integration/support/spawned.js'
+import { runCommand } from './support/in-process.js'
 
 const upstream = {
   name: 'files',
@@ -69,24 +68,10 @@ function portOf(address: AddressInfo | string | null): number {
   return address.port
 }
 
-interface Printed {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
+const status = (t: TestContext, ...args: string[]): Promise<Ran> => statusIn(t, {}, ...args)
 
-function status(t: TestContext, ...args: string[]): Promise<Printed> {
-  return statusIn(t, {}, ...args)
-}
-
-function statusIn(t: TestContext, more: NodeJS.ProcessEnv, ...args: string[]): Promise<Printed> {
-  return new Promise((resolve) => {
-    const options = { env: { ...process.env, HOME: scratch(t), ...more } }
-    const child = execFile(process.execPath, [cli, 'status', ...args], options, (_, out, err) =>
-      resolve({ code: child.exitCode ?? -1, out, err }),
-    )
-  })
-}
+const statusIn = (t: TestContext, more: NodeJS.ProcessEnv, ...args: string[]): Promise<Ran> =>
+  runCommand(['status', ...args], { PATH: process.env['PATH'], HOME: scratch(t), ...more })
 
 const token = ['-H', 'Authorization: Bearer abcdefgh']
 

@@ -10,7 +10,8 @@ import { promisify } from 'node:util'
 import { readJson } from '../../src/config/json-syntax.js'
 import { at } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
-import { type Ran, type Scope, ran, scratch } from '../integration/support/spawned.js'
+import { type Ran, type Scope, scratch } from '../integration/support/spawned.js'
+import { runCommand } from './support/in-process.js'
 
 function home(t: Scope, text = '{\n  // mine\n  "mcpServers": {}\n}\n'): string {
   const folder = scratch(t)
@@ -19,8 +20,8 @@ function home(t: Scope, text = '{\n  // mine\n  "mcpServers": {}\n}\n'): string 
   return folder
 }
 
-const run = (folder: string, ...args: readonly string[]): Ran =>
-  ran(['token', ...args], { PATH: process.env['PATH'], HOME: folder })
+const run = (folder: string, ...args: readonly string[]): Promise<Ran> =>
+  runCommand(['token', ...args], { HOME: folder })
 
 function fileOf(folder: string): { readonly text: string; readonly tokens: unknown } {
   const text = readFileSync(join(folder, '.mcps-proxy', 'config.json'), 'utf8')
@@ -29,10 +30,10 @@ function fileOf(folder: string): { readonly text: string; readonly tokens: unkno
 }
 
 describe('token', () => {
-  test('shows a token once, and keeps its hash', (t: Scope) => {
+  test('shows a token once, and keeps its hash', async (t: Scope) => {
     const folder = home(t)
-    assert.match(run(folder, 'list').err, /there is no token; mcps-proxy token create NAME makes one/)
-    const { code, out, err } = run(folder, 'create', 'ci', '--expires', '2999-01-31')
+    assert.match((await run(folder, 'list')).err, /there is no token; mcps-proxy token create NAME makes one/)
+    const { code, out, err } = await run(folder, 'create', 'ci', '--expires', '2999-01-31')
     assert.equal(code, 0)
     assert.match(out, /^mcps_[\w-]{43}\n$/)
     assert.match(err, /'ci' is in .*config\.json as its hash, until 2999-01-31.* with the address \/mcp$/m)
@@ -41,13 +42,13 @@ describe('token', () => {
     assert.deepEqual(tokens, [{ name: 'ci', sha256, expires: '2999-01-31' }])
     assert.match(text, /\/\/ mine/)
     assert.equal(text.includes(out.trim()), false)
-    assert.notEqual(run(folder, 'create', 'other').out, out)
+    assert.notEqual((await run(folder, 'create', 'other')).out, out)
     assert.equal(
-      run(folder, 'list').out,
+      (await run(folder, 'list')).out,
       'ci     everything; expires 2999-01-31T00:00:00Z\nother  everything; does not expire\n',
     )
-    assert.equal(run(folder, 'revoke', 'ci').out, 'ci is revoked\n')
-    assert.equal(run(folder, 'list').out, 'other  everything; does not expire\n')
+    assert.equal((await run(folder, 'revoke', 'ci')).out, 'ci is revoked\n')
+    assert.equal((await run(folder, 'list')).out, 'other  everything; does not expire\n')
   })
 
   test('two commands at the same time keep both changes', async (t: Scope) => {
@@ -57,32 +58,32 @@ describe('token', () => {
     await Promise.all(
       ['a', 'b', 'c'].map((name) => create(process.execPath, [cli, 'token', 'create', name], { env })),
     )
-    assert.equal(run(folder, 'list').out.match(/^[abc] /gm)?.length, 3)
+    assert.equal((await run(folder, 'list')).out.match(/^[abc] /gm)?.length, 3)
     assert.deepEqual(readdirSync(join(folder, '.mcps-proxy')), ['config.json'])
   })
 
-  test('the first one and the last one say what they mean for all clients', (t: Scope) => {
+  test('the first one and the last one say what they mean for all clients', async (t: Scope) => {
     const folder = home(t, '{ "mcpServers": {}, "profiles": { "a": {} } }')
     const closes = /from now on every client of the gateway needs one, and all outside of profiles/
-    assert.match(run(folder, 'create', 'one', '--profile', 'a').err, closes)
-    assert.doesNotMatch(run(folder, 'create', 'two').err, /from now on/)
-    assert.equal(run(folder, 'revoke', 'one').err, '')
+    assert.match((await run(folder, 'create', 'one', '--profile', 'a')).err, closes)
+    assert.doesNotMatch((await run(folder, 'create', 'two')).err, /from now on/)
+    assert.equal((await run(folder, 'revoke', 'one')).err, '')
     assert.match(
-      run(folder, 'revoke', 'two').err,
+      (await run(folder, 'revoke', 'two')).err,
       /the last token of the file, and a gateway without MCPS_PROXY_TOKEN refuses every client now; .*take "tokens": \[\] out/,
     )
     assert.deepEqual(fileOf(folder).tokens, [])
-    assert.match(run(folder, 'create', 'three').err, /every client of the gateway needs one, and/)
+    assert.match((await run(folder, 'create', 'three')).err, /every client of the gateway needs one, and/)
   })
 
-  test('reckons spans from now', (t: Scope) => {
+  test('reckons spans from now', async (t: Scope) => {
     const folder = home(t)
     const before = Date.now()
     for (const [name, span] of [
       ['a', '12h'],
       ['b', '2w'],
     ] as const)
-      run(folder, 'create', name, '--expires', span)
+      await run(folder, 'create', name, '--expires', span)
     const { tokens } = fileOf(folder)
     const hours = [0, 1].map((index) => {
       const ends = Date.parse(String(at(tokens, index, 'expires')))
@@ -91,14 +92,14 @@ describe('token', () => {
     assert.deepEqual(hours, [12, 336])
   })
 
-  test('may be for profiles alone, which must be there', (t: Scope) => {
+  test('may be for profiles alone, which must be there', async (t: Scope) => {
     const folder = home(t, '{ "mcpServers": {}, "profiles": { "a": {}, "b": {} } }')
-    const created = run(folder, 'create', 'ci', '--profile', 'a', '--profile', 'b')
+    const created = await run(folder, 'create', 'ci', '--profile', 'a', '--profile', 'b')
     assert.equal(created.code, 0)
     assert.match(created.err, /with the address \/p\/a\/mcp or \/p\/b\/mcp$/m)
     assert.deepEqual(at(fileOf(folder).tokens, 0, 'profiles'), ['a', 'b'])
-    assert.equal(run(folder, 'list').out, 'ci  profiles a, b; does not expire\n')
-    const { code, err } = run(folder, 'create', 'x', '--profile', 'c')
+    assert.equal((await run(folder, 'list')).out, 'ci  profiles a, b; does not expire\n')
+    const { code, err } = await run(folder, 'create', 'x', '--profile', 'c')
     assert.equal(code, 2)
     assert.match(err, /profiles\[0\] is "c", which is no profile; there is a, b/)
   })
@@ -111,11 +112,11 @@ describe('token', () => {
     ],
     ['has an address that is not known here', '${STORE}', /server\.store has no value/],
   ] as const)
-    test(`revokes nothing where the store of several instances ${title}`, (t: Scope) => {
+    test(`revokes nothing where the store of several instances ${title}`, async (t: Scope) => {
       const tokens = [{ name: 'ann', sha256: 'a'.repeat(64) }]
       const server = { stateKey: 'a key of all instances', store: address, tokens }
       const folder = home(t, JSON.stringify({ mcpServers: {}, server }))
-      const { code, err } = run(folder, 'revoke', 'ann')
+      const { code, err } = await run(folder, 'revoke', 'ann')
       assert.notEqual(code, 0)
       assert.match(err, why)
       assert.deepEqual(fileOf(folder).tokens, tokens)
@@ -140,8 +141,8 @@ describe('token', () => {
     ['a token that is not there', ['revoke', 'ci'], /no token is called "ci"; there is none/],
   ]
   for (const [title, args, why] of mistakes)
-    test(`refuses ${title}`, (t: Scope) => {
-      const { code, err } = run(home(t), ...args)
+    test(`refuses ${title}`, async (t: Scope) => {
+      const { code, err } = await run(home(t), ...args)
       assert.equal(code, 2)
       assert.match(err, why)
     })

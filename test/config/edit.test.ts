@@ -18,7 +18,8 @@ import { alone, changeFile } from '../../src/cli/edit-file.js'
 import { EditMistake, type ServerEdit, editServer, editTokens } from '../../src/config/edit.js'
 import { readJson } from '../../src/config/json-syntax.js'
 import { changedLines } from '../../src/text/changed-lines.js'
-import { type Ran, ran, scratch } from '../integration/support/spawned.js'
+import { runCommand } from '../cli/support/in-process.js'
+import { type Ran, scratch } from '../integration/support/spawned.js'
 
 const add = (name: string, replaces = false): ServerEdit => ({
   kind: 'add',
@@ -123,17 +124,17 @@ describe('a change of the file', () => {
   })
 })
 
-const inHome = (home: string, ...args: string[]): Ran =>
-  ran(args, { ...process.env, HOME: home, MCPS_PROXY_CONFIG: '' })
+const inHome = (home: string, ...args: string[]): Promise<Ran> =>
+  runCommand(args, { PATH: process.env['PATH'], HOME: home })
 
-function run(t: TestContext, ...args: string[]): Ran & { readonly home: string } {
+async function run(t: TestContext, ...args: string[]): Promise<Ran & { readonly home: string }> {
   const home = scratch(t)
-  return { ...inHome(home, ...args), home }
+  return { ...(await inHome(home, ...args)), home }
 }
 
 describe('the commands', () => {
-  test('add makes a file that only its owner reads, and remove, disable and enable change it', (t) => {
-    const { code, out, home } = run(t, 'add', 'files', '--env', 'A=b=c', '--', 'npx', '-y', 'x')
+  test('add makes a file that only its owner reads, and remove, disable and enable change it', async (t) => {
+    const { code, out, home } = await run(t, 'add', 'files', '--env', 'A=b=c', '--', 'npx', '-y', 'x')
     assert.equal(code, 0)
     assert.match(out, /config\.json: added files$/m)
     const path = join(home, '.mcps-proxy', 'config.json')
@@ -141,21 +142,21 @@ describe('the commands', () => {
     const files = { command: 'npx', args: ['-y', 'x'], env: { A: 'b=c' } }
     assert.deepEqual(read(), { mcpServers: { files } })
     assert.equal(statSync(path).mode & 0o777, 0o600)
-    assert.equal(inHome(home, 'add', 'far', 'https://h/mcp', '-H', 'X-Key: k').code, 0)
+    assert.equal((await inHome(home, 'add', 'far', 'https://h/mcp', '-H', 'X-Key: k')).code, 0)
     assert.deepEqual(read(), {
       mcpServers: { files, far: { url: 'https://h/mcp', headers: { 'X-Key': 'k' } } },
     })
-    assert.equal(inHome(home, 'remove', 'far').code, 0)
-    inHome(home, 'disable', 'files')
+    assert.equal((await inHome(home, 'remove', 'far')).code, 0)
+    await inHome(home, 'disable', 'files')
     assert.deepEqual(read(), { mcpServers: { files: { ...files, disabled: true } } })
-    inHome(home, 'enable', 'files')
+    await inHome(home, 'enable', 'files')
     assert.deepEqual(read(), { mcpServers: { files } })
-    assert.match(inHome(home, 'enable', 'files').out, /: enabled files$/m)
+    assert.match((await inHome(home, 'enable', 'files')).out, /: enabled files$/m)
     assert.deepEqual(readdirSync(join(home, '.mcps-proxy')), ['config.json'])
   })
 
-  test('what a start would refuse is not written', (t) => {
-    const { code, err, home } = run(t, 'add', 'bad', '--', '')
+  test('what a start would refuse is not written', async (t) => {
+    const { code, err, home } = await run(t, 'add', 'bad', '--', '')
     assert.equal(code, 2)
     assert.match(err, /mcpServers\.bad\.command is ""/)
     assert.deepEqual(readdirSync(join(home, '.mcps-proxy')), [])
@@ -205,31 +206,31 @@ describe('the commands', () => {
     )
   })
 
-  test('a file with a byte order mark is changed, and one in UTF-16 is not', (t) => {
+  test('a file with a byte order mark is changed, and one in UTF-16 is not', async (t) => {
     const home = scratch(t)
     const [marked, wide] = [join(home, 'marked.json'), join(home, 'wide.json')]
     writeFileSync(marked, '\ufeff{"mcpServers":{}}')
     writeFileSync(wide, Buffer.from('\ufeff{"mcpServers":{}}', 'utf16le'))
-    assert.equal(inHome(home, 'add', 's', '--config', marked, '--', 'x').code, 0)
+    assert.equal((await inHome(home, 'add', 's', '--config', marked, '--', 'x')).code, 0)
     assert.match(
-      inHome(home, 'add', 's', '--config', wide, '--', 'x').err,
+      (await inHome(home, 'add', 's', '--config', wide, '--', 'x')).err,
       /is not UTF-8 text; save it as UTF-8/,
     )
   })
 
-  test('the file is found as a start finds it: ~ is the home folder', (t) => {
+  test('the file is found as a start finds it: ~ is the home folder', async (t) => {
     const home = scratch(t)
-    assert.equal(inHome(home, 'add', 's', '--config', '~/own.json', '--', 'x').code, 0)
+    assert.equal((await inHome(home, 'add', 's', '--config', '~/own.json', '--', 'x')).code, 0)
     assert.deepEqual(readdirSync(home), ['own.json'])
   })
 
-  test('a link stays a link, and the mode of its file too', (t) => {
+  test('a link stays a link, and the mode of its file too', async (t) => {
     const home = scratch(t)
     mkdirSync(join(home, 'real'))
     const [real, link] = [join(home, 'real', 'c.json'), join(home, 'c.json')]
     writeFileSync(real, '{"mcpServers":{}}', { mode: 0o640 })
     symlinkSync(real, link)
-    assert.equal(inHome(home, 'add', 's', '--config', link, '--', 'x').code, 0)
+    assert.equal((await inHome(home, 'add', 's', '--config', link, '--', 'x')).code, 0)
     assert(lstatSync(link).isSymbolicLink())
     assert.equal(statSync(real).mode & 0o777, 0o640)
     assert.match(readFileSync(real, 'utf8'), /"s"/)
