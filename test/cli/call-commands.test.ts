@@ -1,7 +1,7 @@
 // `tools` and `call`: what a person types, and what is printed.
 
 import { strict as assert } from 'node:assert'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -14,24 +14,16 @@ import { type JsonValue, readTree } from '../../src/ask/json-value.js'
 import { personOf } from '../../src/ask/terminal.js'
 import { at, parsed, textAt } from '../integration/support/json.js'
 import { cli, everything, memoryArgs, nodeProgram, program } from '../integration/support/programs.js'
-import { type Servers, configFile, scratch } from '../integration/support/spawned.js'
+import { type Ran, type Servers, configFile, scratch } from '../integration/support/spawned.js'
+import { runCommand } from './support/in-process.js'
 
 const memory = { command: process.execPath, args: memoryArgs }
 
-interface Said {
-  readonly code: number | null
-  readonly out: string
-  readonly err: string
-}
+const run = (t: TestContext, servers: Servers, ...args: string[]): Promise<Ran> =>
+  runOf(t, configFile(t, servers), ...args)
 
-function run(t: TestContext, servers: Servers, ...args: string[]): Said {
-  const config = configFile(t, servers)
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args, '--config', config], {
-    encoding: 'utf8',
-    env: { ...process.env, HOME: scratch(t) },
-  })
-  return { code: status, out: stdout, err: stderr }
-}
+const runOf = (t: TestContext, config: string, ...args: string[]): Promise<Ran> =>
+  runCommand([...args, '--config', config], { ...process.env, HOME: scratch(t) })
 
 describe('arguments', () => {
   const types: Readonly<Record<string, string>> = { s: 'string', n: 'number', i: 'integer', o: 'object' }
@@ -154,61 +146,64 @@ describe('what a person is asked', () => {
 describe('a server that others wrote', () => {
   const servers = { every: everything }
 
-  test('its tools, all and those that a pattern fits', (t) => {
-    const { out, code } = run(t, servers, 'tools')
+  test('its tools, all and those that a pattern fits', async (t) => {
+    const { out, code } = await run(t, servers, 'tools')
     assert.equal(code, 0)
     assert.match(out, /^every__echo {2,}\[every\] Echoes back the input string$/m)
     assert.match(out, /^every__simulate-research-query {2,}\(only as a task\) \[every\] /m)
-    const some: unknown = JSON.parse(run(t, servers, 'tools', 'every__get-*m', '--json').out)
+    const some: unknown = JSON.parse((await run(t, servers, 'tools', 'every__get-*m', '--json')).out)
     assert.deepEqual(Array.isArray(some) && some.map((tool) => textAt(tool, 'name')), ['every__get-sum'])
-    const none = run(t, servers, 'tools', 'nothing')
+    const none = await run(t, servers, 'tools', 'nothing')
     assert.deepEqual([none.code, none.out], [1, ''])
     assert.match(none.err, /no tool fits "nothing"; there are \d+ tools/)
   })
 
-  test('text is printed as text, structured content once, and JSON as the server wrote it', (t) => {
-    assert.equal(run(t, servers, 'call', 'every__echo', 'message=12').out, 'Echo: 12\n')
+  test('text is printed as text, structured content once, and JSON as the server wrote it', async (t) => {
+    assert.equal((await run(t, servers, 'call', 'every__echo', 'message=12')).out, 'Echo: 12\n')
     const place = ['call', 'every__get-structured-content', 'location=New York']
-    const structured = run(t, servers, ...place)
+    const structured = await run(t, servers, ...place)
     assert.deepEqual(Object.keys(Object(parsed(structured.out))), ['temperature', 'conditions', 'humidity'])
-    assert.notEqual(at(parsed(run(t, servers, ...place, '--json').out), 'content'), undefined)
+    assert.notEqual(at(parsed((await run(t, servers, ...place, '--json')).out), 'content'), undefined)
   })
 
-  test('an image is a file that is named', (t) => {
-    const { out } = run(t, servers, 'call', 'every__get-tiny-image')
+  test('an image is a file that is named', async (t) => {
+    const { out } = await run(t, servers, 'call', 'every__get-tiny-image')
     const [, path = ''] = /^image \(image\/png, \d+ bytes\): (.*)$/m.exec(out) ?? []
     assert.deepEqual([...readFileSync(path).subarray(1, 4)], [...Buffer.from('PNG')])
   })
 
-  test('what is wrong is said on stderr, and by the exit code', (t) => {
-    const near = run(t, servers, 'call', 'every__ecko')
+  test('what is wrong is said on stderr, and by the exit code', async (t) => {
+    const near = await run(t, servers, 'call', 'every__ecko')
     assert.deepEqual([near.code, near.out], [1, ''])
     assert.match(near.err, /no tool is called "every__ecko"; did you mean every__echo\?/)
-    const typed = run(t, servers, 'call', 'every__get-sum', 'a=x', 'b=1')
+    const typed = await run(t, servers, 'call', 'every__get-sum', 'a=x', 'b=1')
     assert.equal(typed.code, 2)
     assert.match(typed.err, /"a" takes JSON of the type number, not "x"/)
   })
 })
 
 describe('a server of ours', () => {
-  test('a result with isError is printed, and the exit code is 1', (t) => {
-    const { code, out } = run(t, { s: nodeProgram('typed.mjs', {}, {}) }, 'call', 's__fails')
+  test('a result with isError is printed, and the exit code is 1', async (t) => {
+    const { code, out } = await run(t, { s: nodeProgram('typed.mjs', {}, {}) }, 'call', 's__fails')
     assert.deepEqual([code, out], [1, 'it failed\n'])
   })
 
-  test('every page of a list is shown', (t) => {
-    const { out } = run(t, { s: nodeProgram('hinted.mjs', { HINTED_MS: '0' }, {}) }, 'tools')
+  test('every page of a list is shown', async (t) => {
+    const { out } = await run(t, { s: nodeProgram('hinted.mjs', { HINTED_MS: '0' }, {}) }, 'tools')
     assert.deepEqual(
       out.split('\n').map((line) => line.split(' ')[0]),
       ['s__one', 's__two', ''],
     )
   })
 
-  test('a list names the servers that it lacks, and a call of one of their tools says why', (t) => {
+  test('a list names the servers that it lacks, and a call of one of their tools says why', async (t) => {
     const servers = { s: nodeProgram('typed.mjs', {}, {}), gone: { command: 'no-such-program' } }
-    const { code, err } = run(t, servers, 'tools')
+    const { code, err } = await run(t, servers, 'tools')
     assert.deepEqual([code, err], [0, 'mcps-proxy: no tools of gone; mcps-proxy doctor says why\n'])
-    assert.match(run(t, servers, 'call', 'gone__x', 'a=1').err, /'gone' cannot be started: no-such-program/)
+    assert.match(
+      (await run(t, servers, 'call', 'gone__x', 'a=1')).err,
+      /'gone' cannot be started: no-such-program/,
+    )
   })
 
   for (const [title, servers, exitCode, want] of [
@@ -225,14 +220,14 @@ describe('a server of ours', () => {
       /^mcps-proxy: no server lists a tool\n$/,
     ],
   ] as const)
-    test(`a list is empty, and ${title}`, (t) => {
-      const { code, err } = run(t, servers, 'tools')
+    test(`a list is empty, and ${title}`, async (t) => {
+      const { code, err } = await run(t, servers, 'tools')
       assert.equal(code, exitCode)
       assert.match(err, want)
     })
 
-  test('a server that cannot be started is named with the reason', (t) => {
-    const { code, err } = run(t, { s: { command: 'no-such-program' } }, 'tools')
+  test('a server that cannot be started is named with the reason', async (t) => {
+    const { code, err } = await run(t, { s: { command: 'no-such-program' } }, 'tools')
     assert.equal(code, 1)
     assert.match(err, /'s' cannot be started: .*no-such-program/)
   })
@@ -240,42 +235,33 @@ describe('a server of ours', () => {
 
 const node = (script: string): Servers[string] => ({ command: process.execPath, args: ['-e', script] })
 
-describe('a server that takes long to start', { concurrency: true }, () => {
-  const silent = { command: process.execPath, args: ['-e', 'process.stdin.resume()'], startTimeout: 11_000 }
-  for (const words of [['tools'], ['call', 's__x'], ['doctor']])
-    test(`is named to who waits for ${words.join(' ')}`, async (t) => {
-      const args = [cli, ...words, '--config', configFile(t, { s: silent })]
-      const child = spawn(process.execPath, args, { env: { ...process.env, HOME: scratch(t) } })
-      const [err] = await Promise.all([whole(child.stderr), once(child, 'close')])
-      assert.match(err, /^(?:mcps-proxy:| ) s is not ready after 10 s, and may take 11 s \(startTimeout\)$/m)
-      assert.equal(err.split('not ready').length, 2)
-    })
+test('a server that takes long to start is named to who waits for it', async (t) => {
+  const s = { ...node('process.stdin.resume()'), startTimeout: 11_000 }
+  const { err } = await run(t, { s }, 'tools')
+  assert.match(err, /^mcps-proxy: s is not ready after 10 s, and may take 11 s \(startTimeout\)$/m)
+  assert.equal(err.split('not ready').length, 2)
 })
 
 describe('an interrupt ends', () => {
   const silent = node("process.kill(process.ppid, 'SIGINT'); setInterval(() => {}, 1000)")
-  for (const words of [['tools'], ['call', 's__x'], ['doctor'], ['check', '--start'], ['lock']])
+  for (const words of [['call', 's__x'], ['doctor'], ['lock']])
     test(words.join(' '), async (t) => {
       const args = [cli, ...words, '--config', configFile(t, { s: silent })]
       const child = spawn(process.execPath, args, { env: { ...process.env, HOME: scratch(t) } })
       const said = await Promise.all([whole(child.stdout), whole(child.stderr), once(child, 'close')])
-      const checked = /^\S+:\n {2}valid: .*\n$/
-      assert.deepEqual([said[0].replace(checked, ''), ...said.slice(1)], ['', '', [130, null]])
+      assert.deepEqual(said, ['', '', [130, null]])
     })
 })
 
-describe('a fault of the command itself gives the exit code 70', () => {
+test('a fault of the command itself gives the exit code 70', async (t) => {
   const signals = node("process.kill(process.ppid, 'SIGUSR2'); setInterval(() => {}, 1000)")
   const faulty = { FAULT_AT: 'timer', NODE_OPTIONS: `--import ${program('injected-fault.mjs')}` }
-  for (const words of [['tools'], ['call', 's__x']])
-    test(words.join(' '), async (t) => {
-      const args = [cli, ...words, '--config', configFile(t, { s: signals })]
-      const child = spawn(process.execPath, args, { env: { ...process.env, ...faulty, HOME: scratch(t) } })
-      assert.deepEqual(await once(child, 'close'), [70, null])
-    })
+  const args = [cli, 'tools', '--config', configFile(t, { s: signals })]
+  const child = spawn(process.execPath, args, { env: { ...process.env, ...faulty, HOME: scratch(t) } })
+  assert.deepEqual(await once(child, 'close'), [70, null])
 })
 
-test('a tool that is listed only after the handshake can be called', (t) => {
+test('a tool that is listed only after the handshake can be called', async (t) => {
   const late = node(`import('${program('serve.mjs')}').then(({ notify, serve, text, tool }) => {
     const tools = []
     serve({
@@ -293,12 +279,16 @@ test('a tool that is listed only after the handshake can be called', (t) => {
       },
     })
   })`)
-  assert.deepEqual(run(t, { late }, 'call', 'late__grown', 'n=1'), { code: 0, out: 'string1\n', err: '' })
+  assert.deepEqual(await run(t, { late }, 'call', 'late__grown', 'n=1'), {
+    code: 0,
+    out: 'string1\n',
+    err: '',
+  })
 })
 
-test('a call of one server starts no other one, which may be silent', (t) => {
+test('a call of one server starts no other one, which may be silent', async (t) => {
   const silent = { ...node('process.stdin.resume()'), startTimeout: 600_000 }
-  const { code, out } = run(t, { silent, m: memory }, 'call', 'm__read_graph')
+  const { code, out } = await run(t, { silent, m: memory }, 'call', 'm__read_graph')
   assert.deepEqual([code, JSON.parse(out)], [0, { entities: [], relations: [] }])
 })
 
@@ -314,9 +304,7 @@ describe('doctor', () => {
     const address = server.address()
     assert(typeof address === 'object' && address !== null)
     const far = { url: `http://127.0.0.1:${address.port}/mcp`, protocol: 'legacy' }
-    const args = [cli, 'doctor', '--config', configFile(t, { far })]
-    const child = spawn(process.execPath, args, { env: { ...process.env, HOME: scratch(t) } })
-    const [out, [code]] = await Promise.all([whole(child.stdout), once(child, 'exit')])
+    const { code, out } = await run(t, { far }, 'doctor')
     assert.match(out, /far {2}failed after .*HTTP 503/)
     assert.deepEqual([code, requests], [1, 1])
   })
@@ -333,9 +321,9 @@ describe('doctor', () => {
     wants: { ...node('process.exit(4)'), inheritEnv: ['IT_SURELY_NOT_SET'] },
   }
 
-  test('names the cause of each failure and what mends it', (t) => {
+  test('names the cause of each failure and what mends it', async (t) => {
     process.env['IT_DOCTOR_KEY'] = 'x'
-    const { code, out } = run(t, servers, 'doctor')
+    const { code, out } = await run(t, servers, 'doctor')
     assert.equal(code, 1)
     for (const line of [
       /^ {2}good +ready in \d+ ms: 9 tools, revision 2025-11-25/m,
@@ -355,64 +343,54 @@ describe('doctor', () => {
     assert.doesNotMatch(out, /IT_DOCTOR_KEY(?! is not set$)/m)
   })
 
-  test('list has one line for each', (t) => {
-    const { code, out } = run(t, servers, 'list')
+  test('list has one line for each', async (t) => {
+    const { code, out } = await run(t, servers, 'list')
     assert.equal(code, 1)
     assert.match(out, /^ {2}good {5}ready {3}9 tools, 2025-11-25$/m)
     assert.match(out, /^ {2}missing {2}failed {2}'missing' cannot be started: /m)
     assert.equal(out.split('\n').length, Object.keys(servers).length + 2)
-    const off = run(t, { s: { command: 'x', disabled: true } }, 'list')
+    const off = await run(t, { s: { command: 'x', disabled: true } }, 'list')
     assert.deepEqual(
       [off.code, off.out],
       [0, '  started: 0 ready, 0 failed\n  disabled: s; mcps-proxy enable NAME lets one start again\n'],
     )
   })
 
-  test('a disabled server has no tools', (t) => {
+  test('a disabled server has no tools', async (t) => {
     const off = { s: { command: 'x', disabled: true } }
     const named = 'mcps-proxy: disabled: s; mcps-proxy enable NAME lets one start again\n'
     const none = `mcps-proxy: no server lists a tool\n${named}`
-    assert.deepEqual(run(t, off, 'tools'), { code: 0, out: '', err: none })
-    const fits = run(t, { ...off, m: memory }, 'tools', 's__x')
+    assert.deepEqual(await run(t, off, 'tools'), { code: 0, out: '', err: none })
+    const fits = await run(t, { ...off, m: memory }, 'tools', 's__x')
     assert.deepEqual([fits.code, fits.err.endsWith(named)], [1, true], fits.err)
-    assert(run(t, { ...off, m: memory }, 'call', 's__x').err.endsWith(named))
-    assert.equal(run(t, { ...off, m: memory }, 'call', 'm__read_graph').err, '')
+    assert((await run(t, { ...off, m: memory }, 'call', 's__x')).err.endsWith(named))
+    assert.equal((await run(t, { ...off, m: memory }, 'call', 'm__read_graph')).err, '')
   })
 
-  test('a profile that shows no tool is named', (t) => {
+  test('a profile that shows no tool is named', async (t) => {
     const profiles = {
       none: { servers: ['good'], tools: { allow: ['gone__*'] }, resources: { allow: ['gone:*'] } },
     }
     const file = configFile(t, { good: memory, other: { command: 'x' } }, { profiles })
-    const env = { ...process.env, HOME: scratch(t) }
-    const shown = (...words: string[]): string => {
-      const args = [cli, ...words, '--profile', 'none', '--config', file]
-      return spawnSync(process.execPath, args, { encoding: 'utf8', env }).stderr
-    }
-    const bare = shown('tools')
+    const shown = async (...words: string[]): Promise<string> =>
+      (await runOf(t, file, ...words, '--profile', 'none')).err
+    const bare = await shown('tools')
     assert.match(bare, /the profile "none" shows no tool/)
     assert.doesNotMatch(bare, /no tools of other/)
     assert.match(
-      shown('call', 'zzz'),
+      await shown('call', 'zzz'),
       /no tool is called "zzz"; mcps-proxy tools --profile none names them all\n/,
     )
   })
 
-  test('is about the servers of a profile, and counts the tools that it shows', (t) => {
+  test('is about the servers of a profile, and counts the tools that it shows', async (t) => {
     const profiles = { part: { servers: ['good'], tools: { deny: ['good__delete_*'] } } }
     const file = configFile(t, servers, { profiles })
-    const of = (...args: string[]): string =>
-      spawnSync(process.execPath, [cli, 'list', ...args, '--config', file], {
-        encoding: 'utf8',
-        env: { ...process.env, HOME: scratch(t) },
-      }).stdout
-    assert.equal(
-      of('--profile', 'part'),
-      '  good  ready   9 tools, 6 shown, 2025-11-25\n  started: 1 ready, 0 failed\n',
-    )
+    const { out } = await runOf(t, file, 'list', '--profile', 'part')
+    assert.equal(out, '  good  ready   9 tools, 6 shown, 2025-11-25\n  started: 1 ready, 0 failed\n')
   })
 
-  test('names patterns that fit no tool, where every server has listed its tools', (t) => {
+  test('names patterns that fit no tool, where every server has listed its tools', async (t) => {
     const part = {
       tools: { deny: ['good__delete_*', 'good__remove_*'], set: { good__read_grap: { a: 1 } } },
     }
@@ -429,19 +407,16 @@ describe('doctor', () => {
       `  configuration: "confirm" of 'good' has "drop_*", ${all}`,
     ]
     for (const command of [['doctor'], ['check', '--start']]) {
-      const { stdout } = spawnSync(process.execPath, [cli, ...command, '--config', file], {
-        encoding: 'utf8',
-        env: { ...process.env, HOME: scratch(t) },
-      })
-      const found = stdout.split('\n').filter((line) => line.includes('fits none'))
+      const { out } = await runOf(t, file, ...command)
+      const found = out.split('\n').filter((line) => line.includes('fits none'))
       assert.deepEqual(found.sort(), wanted.sort(), command.join(' '))
     }
   })
 
-  test('tells of one server, and names the nearest one', (t) => {
-    const { code, out } = run(t, servers, 'doctor', 'good')
+  test('tells of one server, and names the nearest one', async (t) => {
+    const { code, out } = await run(t, servers, 'doctor', 'good')
     assert.deepEqual([code, out.endsWith('started: 1 ready, 0 failed\n')], [0, true], out)
-    const near = run(t, servers, 'doctor', 'god')
+    const near = await run(t, servers, 'doctor', 'god')
     assert.equal(near.code, 2)
     assert.match(near.err, /no server is called "god"; did you mean "good"\?/)
   })

@@ -8,12 +8,13 @@ import { pathToFileURL } from 'node:url'
 import { checkCommand, checkConfig } from '../../src/cli/check.js'
 import { leaveHome } from '../integration/support/home.js'
 import { everything, itEcho, nodeProgram, timeArgs } from '../integration/support/programs.js'
-import { type Ran, type Scope, configFile, ran, scratch } from '../integration/support/spawned.js'
+import { type Ran, type Scope, configFile, scratch } from '../integration/support/spawned.js'
+import { runCommand } from './support/in-process.js'
 
 leaveHome()
 const node = process.execPath
 
-const run = (...args: readonly string[]): Ran => ran(args, process.env)
+const run = (...args: readonly string[]): Promise<Ran> => runCommand(args)
 
 /** What `--check` with these arguments prints and ends with, read in this process. */
 async function checked(
@@ -34,8 +35,8 @@ describe('--check', () => {
 
   test('refuses what a start over HTTP refuses, unless it is told the same as the start', async (t) => {
     const path = configFile(t, { echo: itEcho() }, open)
-    assert.equal(run('--http', '--config', path).code, 2)
-    const { code, out } = run('--check', path)
+    assert.equal((await run('--http', '--config', path)).code, 2)
+    const { code, out } = await run('--check', path)
     assert.equal(code, 1)
     assert.match(out, /no token, and 0\.0\.0\.0 can be reached .*server\.token/)
     for (const more of [['--stdio'], ['--allow-unauthenticated'], ['--host', '127.0.0.1']])
@@ -101,12 +102,12 @@ describe('--check', () => {
 })
 
 describe('--check --start', () => {
-  test('names an authorization server whose keys cannot be had', (t) => {
+  test('names an authorization server whose keys cannot be had', async (t) => {
     const issuer = 'http://127.0.0.1:9/team'
     const server = { publicUrl: 'https://mcp.example.com', auth: { issuers: [{ issuer }] } }
     const path = configFile(t, {}, { server })
-    assert.match(run('--check', path).out, /valid: /)
-    const { code, out } = run('--check', path, '--start')
+    assert.match((await run('--check', path)).out, /valid: /)
+    const { code, out } = await run('--check', path, '--start')
     assert.equal(code, 1)
     assert.match(
       out,
@@ -114,7 +115,7 @@ describe('--check --start', () => {
     )
   })
 
-  test('says of each server what came of it, and fails when one failed', (t) => {
+  test('says of each server what came of it, and fails when one failed', async (t) => {
     const path = configFile(t, {
       every: everything,
       stateless: nodeProgram('typed.mjs', {}, {}),
@@ -122,7 +123,7 @@ describe('--check --start', () => {
       silent: { command: node, args: ['-e', 'process.stdin.resume()'], startTimeout: 500 },
       off: { command: 'no-such-program', disabled: true },
     })
-    const { code, out, err } = run('--check', path, '--start')
+    const { code, out, err } = await run('--check', path, '--start')
     assert.deepEqual([code, err], [1, ''])
     assert.match(
       out,
@@ -138,24 +139,24 @@ describe('--check --start', () => {
     assert.doesNotMatch(out, /^ {2}off/m)
   })
 
-  test('says why a server does not start any more of which lists are kept', (t) => {
+  test('says why a server does not start any more of which lists are kept', async (t) => {
     const program = join(scratch(t), 'server.mjs')
     const path = configFile(t, { s: { command: node, args: [program] } })
     writeFileSync(program, `await import(${JSON.stringify(pathToFileURL(timeArgs[0] ?? ''))})`)
-    assert.match(run('--check', path, '--start').out, /^ {2}s +ready in \d+ ms: 2 tools/m)
+    assert.match((await run('--check', path, '--start')).out, /^ {2}s +ready in \d+ ms: 2 tools/m)
     writeFileSync(program, "throw new Error('KEY is missing')")
-    const { out } = run('--check', path, '--start')
+    const { out } = await run('--check', path, '--start')
     assert.match(out, /^ {2}s +failed after \d+ ms: 's' exited with code 1: Error: KEY is missing$/m)
   })
 
-  test('succeeds when all are ready, lazy ones too, and tells no secret', (t) => {
+  test('succeeds when all are ready, lazy ones too, and tells no secret', async (t) => {
     const script = `console.error('my key is ' + process.env.API_KEY); process.exit(1)`
     const good = configFile(t, { one: itEcho({}, { lazy: true }), two: itEcho() })
-    const { code, out } = run('--check', good, '--start')
+    const { code, out } = await run('--check', good, '--start')
     assert.equal(code, 0)
     assert.match(out, /started: 2 ready, 0 failed/)
     const env = { API_KEY: 'hush-hush-hush' }
-    const telling = run(
+    const telling = await run(
       '--check',
       configFile(t, { s: { command: node, args: ['-e', script], env } }),
       '--start',
@@ -180,10 +181,10 @@ describe('a refused start', () => {
     ],
   ]
   for (const [title, args, wanted] of refusals)
-    test(`costs no process: ${title}`, (t) => {
+    test(`costs no process: ${title}`, async (t) => {
       const started = scratch(t)
       const path = configFile(t, { s: counted(started) })
-      const { code, out } = run(...args(t), '--config', path)
+      const { code, out } = await run(...args(t), '--config', path)
       assert.deepEqual([code, out, readdirSync(started)], [wanted, '', []])
     })
 })

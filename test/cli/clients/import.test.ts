@@ -24,7 +24,8 @@ import { type Client, type UserMachine, clientNames, clients } from '../../../sr
 import { parseServersFile } from '../../../src/cli/clients/servers-file.js'
 import { readText } from '../../../src/cli/import.js'
 import { cli, memoryArgs } from '../../integration/support/programs.js'
-import { scratch } from '../../integration/support/spawned.js'
+import { type Ran, ran, scratch } from '../../integration/support/spawned.js'
+import { runCommand } from '../support/in-process.js'
 
 /** A file of a client in the form that the client's own documentation shows, and what `import` makes of it. */
 interface Fixture {
@@ -138,9 +139,8 @@ class Home {
     )
   }
 
-  command(...args: readonly string[]): { status: number | null; stdout: string; stderr: string } {
-    const env = { ...process.env, HOME: this.machine.home }
-    return spawnSync(process.execPath, [cli, 'import', ...args], { env, input: '', encoding: 'utf8' })
+  command(...args: readonly string[]): Promise<Ran> {
+    return runCommand(['import', ...args], { ...process.env, HOME: this.machine.home })
   }
 }
 
@@ -528,7 +528,7 @@ describe('the command', () => {
     env: { API_KEY: secret },
   })} } }`
 
-  test('changes nothing without a terminal, and shows no secret', (t) => {
+  test('changes nothing without a terminal, and shows no secret', async (t) => {
     const home = new Home(t)
     home.putClient('cursor', text)
     const before = home.snapshot()
@@ -539,16 +539,13 @@ describe('the command', () => {
       [['--undo'], 1],
       [['cursro'], 2],
     ] as const) {
-      const done = home.command(...args)
-      assert.equal(done.status, status, done.stderr)
-      assert(
-        !`${done.stdout}${done.stderr}`.includes(secret) && !done.stdout.includes('tok-0123456789'),
-        done.stdout,
-      )
+      const done = await home.command(...args)
+      assert.equal(done.code, status, done.err)
+      assert(!`${done.out}${done.err}`.includes(secret) && !done.out.includes('tok-0123456789'), done.out)
       assert.deepEqual(home.snapshot(), before)
     }
-    const { stdout } = home.command()
-    assert.match(stdout, /memory: \S+ \S+memory\S+ --token \[redacted\]\n {4}API_KEY looks like a secret/)
+    const { out } = await home.command()
+    assert.match(out, /memory: \S+ \S+memory\S+ --token \[redacted\]\n {4}API_KEY looks like a secret/)
   })
 
   const hidden = 'ghp_staysecret123456789'
@@ -566,73 +563,74 @@ describe('the command', () => {
   ]
   for (const [title, client, stays] of places)
     for (const gap of ['\n', ' '])
-      test(`shows no secret of a server that stays: ${title}, ${gap === ' ' ? 'one line' : 'lines'}`, (t) => {
+      test(`shows no secret of a server that stays: ${title}, ${gap === ' ' ? 'one line' : 'lines'}`, async (t) => {
         const home = new Home(t)
         home.putClient(client, `{"mcpServers":{${gap}"mv": {"command":"node"},${gap}"stay": ${stays}${gap}}}`)
-        const { stdout } = home.command(client, '--dry-run')
-        assert.match(stdout, /^ {2}stay stays: .*\n[^]*"stay".*\[redacted\]/m)
-        assert(!stdout.includes(hidden), stdout)
+        const { out } = await home.command(client, '--dry-run')
+        assert.match(out, /^ {2}stay stays: .*\n[^]*"stay".*\[redacted\]/m)
+        assert(!out.includes(hidden), out)
       })
 
-  test('shows no secret of a server that our file has already, and the names of variables', (t) => {
+  test('shows no secret of a server that our file has already, and the names of variables', async (t) => {
     const home = new Home(t)
     home.putClient('cursor', text)
     home.putClient('gemini', text)
-    assert.equal(home.command('cursor', '--secrets', '--yes').status, 0)
-    const { stdout } = home.command('gemini', '--dry-run')
-    assert.match(stdout, /has it already[^]*API_KEY.*\[redacted\]/)
-    assert(!stdout.includes(secret), stdout)
+    assert.equal((await home.command('cursor', '--secrets', '--yes')).code, 0)
+    const { out } = await home.command('gemini', '--dry-run')
+    assert.match(out, /has it already[^]*API_KEY.*\[redacted\]/)
+    assert(!out.includes(secret), out)
     home.putClient('codex', '[mcp_servers.a]\nurl = "https://h/mcp"\nbearer_token_env_var = "A_TOKEN"\n')
     home.putClient('vscode', '{"servers":{"b":{"command":"b","env":{"B_TOKEN":"${env:OTHER_TOKEN}"}}}}')
-    const named = home.command('--dry-run').stdout
+    const named = (await home.command('--dry-run')).out
     assert.match(named, /^- bearer_token_env_var = "A_TOKEN"$/m)
     assert.match(named, /"B_TOKEN":"\$\{env:OTHER_TOKEN\}"/)
   })
 
-  test('a file that cannot be read is a failure where nothing else moves', (t) => {
+  test('a file that cannot be read is a failure where nothing else moves', async (t) => {
     const home = new Home(t)
     home.putClient('cursor', 'no JSON')
-    const { status, stdout } = home.command('cursor', '--yes')
-    assert.equal(status, 1)
-    assert.match(stdout, /nothing of it is changed/)
+    const { code, out } = await home.command('cursor', '--yes')
+    assert.equal(code, 1)
+    assert.match(out, /nothing of it is changed/)
   })
 
-  test('names the members of VS Code that are left out, and its rules', (t) => {
+  test('names the members of VS Code that are left out, and its rules', async (t) => {
     const home = new Home(t)
     const dev = { watch: 'src/**/*.ts' }
     home.putClient('vscode', JSON.stringify({ servers: { a: { command: 'b', dev, version: '1' } } }))
-    const { stdout } = home.command('--dry-run')
+    const { out } = await home.command('--dry-run')
     assert.match(
-      stdout,
+      out,
       /^ {2}rules that name a tool SERVER\/TOOL, .* must name mcps\/SERVER__TOOL from now on$/m,
     )
-    assert.match(stdout, /^ {4}not taken over: dev, version$/m)
+    assert.match(out, /^ {4}not taken over: dev, version$/m)
   })
 
-  test('moves in with an answer through the client’s own file, and out again', (t) => {
+  test('moves in with an answer through the client’s own file, and out again', async (t) => {
     const home = new Home(t)
     const path = home.putClient('cursor', text)
     const before = home.snapshot()
-    assert.equal(home.command('--yes').status, 0)
-    const { command, args } = Object(JSON.parse(readFileSync(path, 'utf8'))).mcpServers.mcps
+    // The entry starts the program that has written it.
     const env = { ...process.env, HOME: home.machine.home }
+    assert.equal(ran(['import', '--yes'], env).code, 0)
+    const { command, args } = Object(JSON.parse(readFileSync(path, 'utf8'))).mcpServers.mcps
     const input = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
     const answer = spawnSync(command, args, { env, input, encoding: 'utf8' })
     assert.match(answer.stdout, /"memory__read_graph"/)
-    assert.equal(home.command('--undo').status, 0)
+    assert.equal((await home.command('--undo')).code, 0)
     const { '.mcps-proxy/imports': _, ...now } = home.snapshot()
     const kept = Object.fromEntries(Object.entries(now).filter(([name]) => !name.startsWith('.mcps-proxy/')))
     assert.deepEqual(kept, before)
   })
 
-  test('keeps secrets in the store, and not in our file, with --secrets', (t) => {
+  test('keeps secrets in the store, and not in our file, with --secrets', async (t) => {
     const home = new Home(t)
     home.putClient('cursor', text)
     home.putClient('gemini', text)
-    const done = home.command('--yes', '--secrets')
-    assert.equal(done.status, 0, done.stderr)
-    assert(!done.stdout.includes(secret), done.stdout)
-    assert.match(done.stdout, /the store of secrets gets memory\.API_KEY/)
+    const done = await home.command('--yes', '--secrets')
+    assert.equal(done.code, 0, done.err)
+    assert(!done.out.includes(secret), done.out)
+    assert.match(done.out, /the store of secrets gets memory\.API_KEY/)
     const { memory, ...others } = Object(home.servers())
     assert.deepEqual(memory.env, { API_KEY: '${keyring:memory.API_KEY}' })
     assert.deepEqual(others, {})
@@ -645,19 +643,19 @@ describe('the command', () => {
     )
   })
 
-  test('a secret that the store has already is used, and another value gets another name', (t) => {
+  test('a secret that the store has already is used, and another value gets another name', async (t) => {
     const home = new Home(t)
     home.putClient('cursor', text)
-    assert.equal(home.command('--yes', '--secrets').status, 0)
+    assert.equal((await home.command('--yes', '--secrets')).code, 0)
     const envOf = (): unknown => Object(home.servers()).memory.env
     for (const [key, line, name] of [
       [secret, 'has memory.API_KEY,', 'memory.API_KEY'],
       ['sk-another-123456', 'gets memory.API_KEY-2', 'memory.API_KEY-2'],
     ] as const) {
-      assert.equal(home.command('--undo').status, 0)
+      assert.equal((await home.command('--undo')).code, 0)
       home.putClient('cursor', text.replace(secret, key))
-      const done = home.command('--yes', '--secrets')
-      assert(done.stdout.includes(`the store of secrets ${line}`), done.stdout)
+      const done = await home.command('--yes', '--secrets')
+      assert(done.out.includes(`the store of secrets ${line}`), done.out)
       assert.deepEqual(envOf(), { API_KEY: `\${keyring:${name}}` })
     }
     assert.deepEqual(JSON.parse(readFileSync(join(home.machine.home, '.mcps-proxy/secrets.json'), 'utf8')), {
