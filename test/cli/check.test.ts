@@ -1,11 +1,12 @@
 // `--check`, and `--check --start`, as a person calls them.
 
 import assert from 'node:assert/strict'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { checkCommand, checkConfig } from '../../src/cli/check.js'
+import { textAt } from '../integration/support/json.js'
 import { leaveHome } from '../integration/support/home.js'
 import { everything, itEcho, nodeProgram, timeArgs } from '../integration/support/programs.js'
 import { type Ran, type Scope, configFile, scratch } from '../integration/support/spawned.js'
@@ -152,9 +153,19 @@ describe('--check --start', () => {
   test('succeeds when all are ready, lazy ones too, and tells no secret', async (t) => {
     const script = `console.error('my key is ' + process.env.API_KEY); process.exit(1)`
     const good = configFile(t, { one: itEcho({}, { lazy: true }), two: itEcho() })
-    const { code, out } = await run('--check', good, '--start')
+    const home = scratch(t)
+    const { code, out } = await runCommand(['--check', good, '--start'], { ...process.env, HOME: home })
     assert.equal(code, 0)
     assert.match(out, /started: 2 ready, 0 failed/)
+    // The first client sees the lists at once.
+    const [kept = ''] = readdirSync(join(home, '.mcps-proxy/kept')).filter((name) => name.endsWith('.json'))
+    const { servers } = Object(JSON.parse(readFileSync(join(home, '.mcps-proxy/kept', kept), 'utf8')))
+    assert.deepEqual(
+      Object.values(servers)
+        .map((each) => textAt(each, 'name'))
+        .sort(),
+      ['one', 'two'],
+    )
     const env = { API_KEY: 'hush-hush-hush' }
     const telling = await run(
       '--check',

@@ -89,39 +89,34 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
     for (const pid of [before, other]) assert(gone(pid))
   })
 
-  const editors: [string, (running: Running, contents: string) => void | Promise<void>][] = [
-    ['written in place', ({ file }, contents) => writeFileSync(file, contents)],
-    [
-      'written elsewhere and renamed',
-      ({ file, folder }, contents) => {
+  test('written by any editor: used once, without being told', async (t) => {
+    const { proxy, client, folder, file } = await running(t)
+    const before = await client.pidOf('a__nonce')
+    const editors: readonly ((contents: string) => void | Promise<void>)[] = [
+      // In place.
+      (contents) => writeFileSync(file, contents),
+      // Elsewhere, and renamed.
+      (contents) => {
         writeFileSync(join(folder, '.config.json.tmp'), contents)
         renameSync(join(folder, '.config.json.tmp'), file)
       },
-    ],
-    [
-      'deleted, and there again later',
-      async ({ file, proxy }, contents) => {
+      // Deleted, and there again later.
+      async (contents) => {
         rmSync(file)
         await until(() => proxy.stderr.includes('is not there'))
         writeFileSync(file, contents)
       },
-    ],
-    [
-      'written in two halves',
-      async ({ file, proxy }, contents) => {
-        await inTwoHalves(file, contents, () => until(() => proxy.stderr.includes('is not JSON at line')))
-      },
-    ],
-  ]
-  for (const [how, write] of editors)
-    test(`${how}: used without being told`, async (t) => {
-      const all = await running(t)
-      const before = await all.client.pidOf('a__nonce')
-      await write(all, text({ a, b }))
-      await has(all.client, 'b__nonce')
-      assert.equal(await all.client.pidOf('a__nonce'), before)
-      assert.equal(count(all.proxy.stderr, 'configuration changed'), 1)
-    })
+      // In two halves.
+      (contents) =>
+        inTwoHalves(file, contents, () => until(() => proxy.stderr.includes('is not JSON at line'))),
+    ]
+    for (const [nth, write] of editors.entries()) {
+      await write(text({ a, [`b${nth}`]: b }))
+      await has(client, `b${nth}__nonce`)
+      assert.equal(await client.pidOf('a__nonce'), before)
+      assert.equal(count(proxy.stderr, 'configuration changed'), nth + 1)
+    }
+  })
 
   test('a link that points elsewhere, or whose target is written: used without being told', async (t) => {
     const elsewhere = scratch(t)

@@ -8,9 +8,10 @@ import { resolveConfig } from '../../src/config/config.js'
 import { noPaint } from '../../src/log/lines.js'
 import { version } from '../../src/version.js'
 import { cli, root, time } from '../integration/support/programs.js'
-import { type Scope, configFile } from '../integration/support/spawned.js'
+import { type Scope, Spawned, configFile } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
 import { message, send } from '../transports/support/http.js'
+import { runCommand } from './support/in-process.js'
 
 test('the banner says where everything is', () => {
   const value = {
@@ -49,38 +50,23 @@ JSON-RPC 2.0 ready: POST to http://127.0.0.1:1/mcp, Ctrl-C ends
 
 interface Running {
   readonly port: number
-  readonly stderr: () => string
-  readonly signal: (name: NodeJS.Signals) => void
-  readonly exited: Promise<{ code: number | null; stdout: string }>
+  readonly proxy: Spawned
 }
 
-/** Starts the command and waits until it listens, or has ended. */
+/** Starts the command, and waits until it listens. */
 async function start(scope: Scope, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Running> {
-  const child = spawn(process.execPath, [cli, ...args], { cwd: root, env: { ...process.env, ...env } })
-  let stdout = ''
-  let stderr = ''
-  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
-  const exited = new Promise<{ code: number | null; stdout: string }>((resolve) => {
-    child.on('close', (code) => resolve({ code, stdout }))
-  })
-  scope.after(() => void child.kill('SIGKILL'))
-  const listens = new Promise<void>((resolve) => {
-    child.stderr.on('data', (chunk: Buffer) => {
-      stderr += chunk.toString()
-      if (stderr.includes('/api/status')) resolve()
-    })
-  })
-  await Promise.race([listens, exited])
-  const port = Number(/http:\/\/[^\s/]+:(\d+)/.exec(stderr)?.[1] ?? 0)
-  return { port, stderr: () => stderr, signal: (name) => child.kill(name), exited }
+  const proxy = new Spawned(process.execPath, [cli, ...args], { env: { ...process.env, ...env } })
+  scope.after(() => proxy.kill())
+  await until(() => proxy.stderr.includes('/api/status'))
+  return { proxy, port: Number(/http:\/\/[^\s/]+:(\d+)/.exec(proxy.stderr)?.[1]) }
 }
 
 describe('mcps-proxy on HTTP', () => {
   test('does not open itself to the network without a token', async (t) => {
     const file = configFile(t, { Time: time })
-    const refused = await start(t, ['-c', file, '--host', '0.0.0.0', '--port', '0'])
-    assert.deepEqual(await refused.exited, { code: 2, stdout: '' })
-    assert.match(refused.stderr(), /MCPS_PROXY_TOKEN.*--allow-unauthenticated/)
+    const refused = await runCommand(['-c', file, '--host', '0.0.0.0', '--port', '0'])
+    assert.deepEqual([refused.code, refused.out], [2, ''])
+    assert.match(refused.err, /MCPS_PROXY_TOKEN.*--allow-unauthenticated/)
     const token = 'tok-0123456789'
     const closed = await start(t, ['-c', file, '--host', '0.0.0.0', '--port', '0'], {
       MCPS_PROXY_TOKEN: token,
@@ -88,28 +74,26 @@ describe('mcps-proxy on HTTP', () => {
     assert.equal((await send(closed.port, { body: message('ping', 1) })).status, 401)
     const headers = { authorization: `Bearer ${token}` }
     assert.equal((await send(closed.port, { body: message('ping', 1), headers })).status, 200)
-    closed.signal('SIGTERM')
-    await closed.exited
-    assert.ok(!closed.stderr().includes(token))
+    closed.proxy.child.kill('SIGTERM')
+    await closed.proxy.exited
+    assert.ok(!closed.proxy.stderr.includes(token))
     const open = await start(t, ['-c', file, '--host', '0.0.0.0', '-p', '0', '--allow-unauthenticated'])
     assert.equal((await send(open.port, { body: message('ping', 1) })).status, 200)
-    assert.match(open.stderr(), /POST to http:\/\/127\.0\.0\.1:\d+\/mcp/, 'an address that can be used')
-    assert.match(open.stderr(), /"level":"warn".*no token: everybody who can reach 0\.0\.0\.0/)
-    open.signal('SIGTERM')
-    await open.exited
+    assert.match(open.proxy.stderr, /POST to http:\/\/127\.0\.0\.1:\d+\/mcp/, 'an address that can be used')
+    assert.match(open.proxy.stderr, /"level":"warn".*no token: everybody who can reach 0\.0\.0\.0/)
   })
 
   test('serves on for the drain delay while it is not ready; another signal ends it at once', async (t) => {
     const file = configFile(t, { Time: time }, { server: { port: 0, drainDelay: 3_600_000 } })
-    const { port, stderr, signal, exited } = await start(t, ['-c', file])
+    const { port, proxy } = await start(t, ['-c', file])
     const ready = async (): Promise<number> => (await send(port, { path: '/ready', method: 'GET' })).status
     assert.equal(await ready(), 200)
-    signal('SIGTERM')
-    await until(() => stderr().includes('SIGTERM: closing'))
+    proxy.child.kill('SIGTERM')
+    await until(() => proxy.stderr.includes('SIGTERM: closing'))
     assert.equal(await ready(), 503)
     assert.equal((await send(port, { body: message('ping', 1) })).status, 200)
-    signal('SIGTERM')
-    assert.equal((await exited).code, 143)
+    proxy.child.kill('SIGTERM')
+    assert.equal(await proxy.exited, 143)
   })
 })
 

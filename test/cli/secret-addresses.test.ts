@@ -7,8 +7,9 @@ import { describe, test } from 'node:test'
 import { at } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
 import { libraryProxy } from '../integration/support/library.js'
-import { ran, scratch, spawnProgram } from '../integration/support/spawned.js'
+import { scratch, spawnProgram } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
+import { runCommand } from './support/in-process.js'
 import { INIT } from '../transports/support/one-tool.js'
 import { answerOf, events, json, scripted } from '../transports/support/scripted.js'
 
@@ -47,10 +48,10 @@ describe('an address with a password, where it is a mistake, is not repeated:', 
     ['no option', () => [address], 2],
   ]
   for (const [title, args, code] of commands)
-    test(title, (t) => {
+    test(title, async (t) => {
       const config = join(scratch(t), 'config.json')
       writeFileSync(config, JSON.stringify({ mcpServers: { a: { url: address } } }))
-      const ended = ran(args(config), env)
+      const ended = await runCommand(args(config), env)
       assert.equal(ended.code, code)
       const said = `${ended.out}${ended.err}`
       assert.match(said, /address/)

@@ -1,8 +1,6 @@
 // Lists that one run of the command keeps for the next.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
@@ -40,16 +38,6 @@ class Machine {
   start(...args: string[]): Spawned {
     const all = [cli, '--stdio', '--config', this.#config, ...args]
     return spawnProgram(this.#scope, process.execPath, all, { env: { ...process.env, HOME: this.home } })
-  }
-
-  /** What `--check` says. */
-  async check(...args: string[]): Promise<string> {
-    const all = [cli, '--check', this.#config, ...args]
-    const child = spawn(process.execPath, all, { env: { ...process.env, HOME: this.home } })
-    let text = ''
-    child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
-    await once(child, 'close')
-    return text
   }
 
   /** Whether the lists of a server are kept. */
@@ -118,20 +106,6 @@ async function live(machine: Machine, ...args: string[]): Promise<unknown> {
 }
 
 describe('kept lists', () => {
-  test('are shown by the next run before the server has started, and its calls wait for it', async (t) => {
-    const machine = new Machine(t)
-    const tools = await live(machine)
-    assert.deepEqual(machine.kept, ['late'])
-    machine.ready(false)
-    const proxy = machine.start()
-    await proxy.client.open()
-    assert.deepEqual(await toolsOf(proxy), tools)
-    const answer = proxy.client.call('late__nonce')
-    machine.ready(true)
-    assert.notEqual(at((await answer).value, 'result'), undefined)
-    assert.equal(await proxy.finish(), 0)
-  })
-
   test('are neither written nor read beside a recording, which is played back where nothing is kept', async (t) => {
     const machine = new Machine(t)
     await live(machine, '--record', join(machine.home, 'first.jsonl'))
@@ -146,18 +120,6 @@ describe('kept lists', () => {
     machine.ready(true)
     await opened
     assert.notEqual(await toolsOf(proxy), undefined)
-  })
-
-  test('are written by --check --start, so that the first client sees them at once', async (t) => {
-    const machine = new Machine(t)
-    const text = await machine.check('--start')
-    assert.match(text, /1 ready, 0 failed/)
-    assert.deepEqual(machine.kept, ['late'])
-    machine.ready(false)
-    const proxy = machine.start()
-    await proxy.client.open()
-    assert.notDeepEqual(await toolsOf(proxy), [])
-    machine.ready(true)
   })
 })
 

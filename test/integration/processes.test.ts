@@ -5,90 +5,69 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { failure, said } from './support/client.js'
 import { libraryProxy } from './support/library.js'
-import { type ServerEntry, itServer } from './support/programs.js'
-import { type Scope, type Spawned, scratch, spawnProxy } from './support/spawned.js'
+import { itServer } from './support/programs.js'
+import { type Spawned, scratch, spawnProxy } from './support/spawned.js'
 import { until } from './support/waiting.js'
 
 const MiB = 1024 * 1024
 const hasProc = process.platform === 'linux'
 
+/** How the network is reached. */
 const network = {
   HTTP_PROXY: 'http://proxy:3128',
-  https_proxy: 'http://me:hunter2@proxy:3128',
-  HTTPS_PROXY: 'me:hunter2@proxy:3128',
   no_proxy: 'localhost,.corp',
   NODE_EXTRA_CA_CERTS: '',
   SSL_CERT_FILE: '/ca/all.pem',
   SSL_CERT_DIR: '/ca',
   XDG_CONFIG_HOME: '/home/me@corp/.config',
+}
+
+/** The same with who we are in it. */
+const logins = {
+  https_proxy: 'http://me:hunter2@proxy:3128',
+  HTTPS_PROXY: 'me:hunter2@proxy:3128',
   XDG_ODD: 'https://me:hunter2@h/x',
 }
 
-async function environmentOf(
-  t: Scope,
-  more: ServerEntry,
-  env: Readonly<Record<string, string>>,
-): Promise<Record<string, unknown>> {
-  const whole = { HOME: '/home/it', PATH: process.env['PATH'] ?? '', ...env }
-  const { client } = spawnProxy(t, { s: itServer({}, more) }, { env: whole })
-  await client.open()
-  return Object.fromEntries(Object.entries(said(await client.call('s__env')) ?? {}))
+const allowed = { HOME: '/home/it', PATH: process.env['PATH'], LANG: 'C.UTF-8', TZ: 'UTC' }
+
+const env = {
+  ...allowed,
+  ...network,
+  ...logins,
+  TERM: '() { :; }; echo shell function',
+  SECRET_TOKEN: 'secret',
+  NODE_OPTIONS: '--no-warnings',
+  LD_PRELOAD: '',
+  MCPS_PROXY_TOKEN: 'secret',
+  MCPS_PROXY_CHAIN: 'x',
+  IT_WANTED: 'wanted',
 }
 
 describe('what children see', () => {
   test('their environment is the allow-list, what they inherit and their own, and nothing else', async (t) => {
-    const env = {
-      HOME: '/home/it',
-      PATH: process.env['PATH'],
-      LANG: 'C.UTF-8',
-      TZ: 'UTC',
-      TERM: '() { :; }; echo shell function',
-      SECRET_TOKEN: 'secret',
-      NODE_OPTIONS: '--no-warnings',
-      LD_PRELOAD: '',
-      MCPS_PROXY_TOKEN: 'secret',
-      IT_WANTED: 'wanted',
-      IT_UNWANTED: 'unwanted',
-    }
     const servers = {
-      s: itServer({ OWN: 'own ${IT_WANTED}', LANG: 'de' }, { inheritEnv: ['IT_WANTED', 'IT_MISSING'] }),
+      s: itServer(
+        { OWN: 'own ${IT_WANTED}', LANG: 'de' },
+        { inheritEnv: ['IT_WANTED', 'https_proxy', 'NONE'] },
+      ),
+      all: itServer({}, { inheritEnv: true }),
     }
     const { client } = spawnProxy(t, servers, { env })
     await client.open()
-    const {
-      MCPS_PROXY_CHAIN: chain,
-      MCPS_PROXY_START: start,
-      ...rest
-    } = Object.fromEntries(Object.entries(said(await client.call('s__env')) ?? {}))
+    const environmentOf = async (name: string): Promise<Record<string, unknown>> =>
+      Object.fromEntries(Object.entries(said(await client.call(`${name}__env`)) ?? {}))
+    const { MCPS_PROXY_CHAIN: chain, MCPS_PROXY_START: start, ...rest } = await environmentOf('s')
     assert.match(String(start), /^[0-9a-z]+$/)
-    assert.match(String(chain), /^file:\/\/\/\S+\/config\.json#default$/)
-    assert.deepEqual(rest, {
-      HOME: '/home/it',
-      PATH: env.PATH,
-      LANG: 'de',
-      TZ: 'UTC',
-      IT_WANTED: 'wanted',
-      OWN: 'own wanted',
-    })
-  })
+    assert.match(String(chain), /^x file:\/\/\/\S+\/config\.json#default$/)
+    const { https_proxy } = logins
+    const own = { LANG: 'de', OWN: 'own wanted', IT_WANTED: 'wanted' }
+    assert.deepEqual(rest, { ...allowed, ...network, https_proxy, ...own })
 
-  test('how the network is reached is among it, unless it tells who we are', async (t) => {
-    const got = await environmentOf(t, {}, network)
-    const { HTTP_PROXY, no_proxy, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, SSL_CERT_DIR, XDG_CONFIG_HOME } =
-      network
-    const told = { HTTP_PROXY, no_proxy, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, SSL_CERT_DIR, XDG_CONFIG_HOME }
-    const names = Object.keys(network)
-    assert.deepEqual(Object.fromEntries(Object.entries(got).filter(([name]) => names.includes(name))), told)
-    const named = await environmentOf(t, { inheritEnv: ['https_proxy'] }, network)
-    assert.equal(named['https_proxy'], network.https_proxy)
-  })
-
-  test('with inheritEnv: true they have all of it but what is ours', async (t) => {
-    const own = { MCPS_PROXY_TOKEN: 'secret', MCPS_PROXY_CHAIN: 'x', IT_ANY: 'any' }
-    const got = await environmentOf(t, { inheritEnv: true }, { ...network, ...own })
-    assert.deepEqual([got['IT_ANY'], got['HTTPS_PROXY']], ['any', network.HTTPS_PROXY])
-    assert.equal(got['MCPS_PROXY_TOKEN'], undefined)
-    assert.match(String(got['MCPS_PROXY_CHAIN']), /^x file:/)
+    const { MCPS_PROXY_CHAIN: sameChain, MCPS_PROXY_START: _, ...all } = await environmentOf('all')
+    assert.equal(sameChain, chain)
+    const { MCPS_PROXY_TOKEN: _token, MCPS_PROXY_CHAIN: _chain, TERM: _term, ...inherited } = env
+    assert.deepEqual(all, inherited)
   })
 
   test('arguments reach them as they are written, through no shell', async (t) => {
