@@ -1,8 +1,6 @@
 // The command `sandbox`, whose code a fake of a microsandbox server runs.
 
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,60 +10,44 @@ import { createProxy, memoryPair } from '../../src/index.js'
 import type { RawClient } from '../integration/support/client.js'
 import { at, listAt } from '../integration/support/json.js'
 import { clientOf } from '../integration/support/library.js'
-import { untilAnswered } from '../integration/support/waiting.js'
+import { cli } from '../integration/support/programs.js'
+import { type Ran, type Scope, type Spawned, spawnProgram } from '../integration/support/spawned.js'
+import { until, untilAnswered } from '../integration/support/waiting.js'
 import { FakeMicrosandbox } from '../sandbox/support/fake-microsandbox.js'
+import { runCommand } from './support/in-process.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-command-'))
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 
-const program = join(import.meta.dirname, '../../../dist/cli.js')
-
-function start(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
-  return spawn(process.execPath, [program, 'sandbox', ...args], {
-    env: { PATH: process.env['PATH'], HOME: folder, ...env },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  })
+interface Serving {
+  readonly spawned: Spawned
+  /** Where it listens. */
+  readonly url: string
+  /** Ends it, which stops every session. */
+  end(): Promise<void>
 }
 
-interface Ended {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
+async function serving(
+  t: Scope,
+  fake: FakeMicrosandbox,
+  args: readonly string[],
+  env: object,
+): Promise<Serving> {
+  const own = { env: { PATH: process.env['PATH'], HOME: folder, ...env } }
+  const spawned = spawnProgram(t, process.execPath, [cli, 'sandbox', ...args], own)
+  const origin = /POST to (http:\/\/\S+?)\/mcp/
+  await until(() => origin.test(spawned.stderr))
+  const end = async (): Promise<void> => {
+    spawned.child.kill('SIGTERM')
+    assert.equal(await spawned.exited, 0)
+    assert.equal(fake.running.size, 0, 'every session was stopped')
+    fake.close()
+  }
+  return { spawned, url: origin.exec(spawned.stderr)?.[1] ?? '', end }
 }
 
-async function ended(child: ChildProcess): Promise<Ended> {
-  let stdout = ''
-  let stderr = ''
-  child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
-  child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
-  const [code] = await once(child, 'close')
-  return { code: typeof code === 'number' ? code : null, stdout, stderr }
-}
-
-/** Where it listens. */
-async function origin(child: ChildProcess): Promise<string> {
-  let said = ''
-  return new Promise((resolve, reject) => {
-    child.stderr?.on('data', (chunk: Buffer) => {
-      said += chunk.toString()
-      const [, found] = /POST to (http:\/\/\S+?)\/mcp/.exec(said) ?? []
-      if (found !== undefined) resolve(found)
-    })
-    child.once('close', () => reject(new Error(said)))
-  })
-}
-
-/** Resolves when it has written this on stderr from now on. */
-function saidLater(child: ChildProcess, words: RegExp): Promise<void> {
-  let said = ''
-  return new Promise((resolve, reject) => {
-    child.stderr?.on('data', (chunk: Buffer) => {
-      said += chunk.toString()
-      if (words.test(said)) resolve()
-    })
-    child.once('close', () => reject(new Error(said)))
-  })
-}
+const refusal = (args: readonly string[], env: object = {}): Promise<Ran> =>
+  runCommand(['sandbox', ...args], { PATH: process.env['PATH'], HOME: folder, ...env })
 
 async function json(url: string, init?: RequestInit): Promise<unknown> {
   return (await fetch(url, init)).json()
@@ -91,11 +73,9 @@ const env = (serverUrl: string): NodeJS.ProcessEnv => ({
 })
 
 describe('mcps-proxy sandbox', () => {
-  test('serves one sandbox under the names of its tools, with its pages', async () => {
+  test('serves one sandbox under the names of its tools, with its pages', async (t) => {
     const fake = new FakeMicrosandbox()
-    const child = start(['--port', '0'], env(await fake.listen()))
-    const over = ended(child)
-    const url = await origin(child)
+    const { url, end } = await serving(t, fake, ['--port', '0'], env(await fake.listen()))
     const coded = await call(url, 'execute_code', { code: 'x=41', session_id: 's' })
     assert.equal(at(coded, 'result', 'code_success'), true)
     const volumes = await call(url, 'get_volume_mappings', {})
@@ -130,36 +110,26 @@ describe('mcps-proxy sandbox', () => {
       null,
       'no page may call unless asked for',
     )
-    child.kill('SIGTERM')
-    assert.equal((await over).code, 0)
-    assert.equal(fake.running.size, 0, 'every session was stopped')
-    fake.close()
+    await end()
   })
 
-  test('takes the only sandbox of a file, and its front', async () => {
+  test('takes the only sandbox of a file, and its front', async (t) => {
     const fake = new FakeMicrosandbox()
     const path = join(folder, 'one.json')
     const sandbox = { type: 'sandbox', runtime: 'microsandbox-server', serverUrl: await fake.listen() }
     const servers = { box: { ...sandbox, files: false }, other: { command: 'no-such-program' } }
     writeFileSync(path, JSON.stringify({ server: { port: 0 }, mcpServers: servers }))
-    const child = start(['--config', path], {})
-    const over = ended(child)
-    const page = await json(await origin(child))
-    assert.equal(at(page, 'tools_count'), 5)
-    child.kill('SIGTERM')
-    assert.equal((await over).code, 0)
+    const { url, end } = await serving(t, fake, ['--config', path], {})
+    assert.equal(at(await json(url), 'tools_count'), 5)
+    await end()
     const two = join(folder, 'two.json')
     writeFileSync(two, JSON.stringify({ mcpServers: { a: sandbox, b: sandbox } }))
-    const refused = await ended(start(['--config', two], {}))
-    assert.equal(refused.code, 2)
-    assert.match(
-      refused.stderr,
-      /has 2 sandboxes; must have one server with "type": "sandbox" that is enabled/,
-    )
-    fake.close()
+    const { code, err } = await refusal(['--config', two])
+    assert.equal(code, 2)
+    assert.match(err, /has 2 sandboxes; must have one server with "type": "sandbox" that is enabled/)
   })
 
-  test('follows its file: a changed sandbox begins anew, a file it cannot use changes nothing, others stay out', async () => {
+  test('follows its file: a changed sandbox begins anew, a file it cannot use changes nothing, others stay out', async (t) => {
     const fake = new FakeMicrosandbox()
     const path = join(folder, 'changing.json')
     const sandbox = { type: 'sandbox', runtime: 'microsandbox-server', serverUrl: await fake.listen() }
@@ -170,16 +140,13 @@ describe('mcps-proxy sandbox', () => {
         JSON.stringify({ server: { port: 0 }, mcpServers: { box: { ...sandbox, ...box }, other } }),
       )
     write({})
-    const child = start(['--config', path], {})
-    const over = ended(child)
-    const url = await origin(child)
+    const { spawned, url, end } = await serving(t, fake, ['--config', path], {})
     const page = async (): Promise<unknown> => at(await json(`${url}/mcp`), 'tools_count')
     const code = async (text: string): Promise<unknown> =>
       at(await call(url, 'execute_code', { code: text, session_id: 's' }), 'result', 'content', 0, 'text')
     const reread = async (words: RegExp): Promise<void> => {
-      const said = saidLater(child, words)
-      child.kill('SIGHUP')
-      await said
+      spawned.child.kill('SIGHUP')
+      await until(() => words.test(spawned.stderr))
     }
     assert.equal(await page(), 8)
     await code('x=5')
@@ -200,30 +167,24 @@ describe('mcps-proxy sandbox', () => {
     const names = listAt(listed, 'result', 'tools').map((tool) => at(tool, 'name'))
     assert.deepEqual(names.slice(0, 2), ['execute_code', 'execute_command'])
     assert.equal(names.length, 5)
-    child.kill('SIGTERM')
-    assert.equal((await over).code, 0)
-    assert.equal(fake.running.size, 0)
-    fake.close()
+    await end()
   })
 
   test('does not start where nothing can run the code, and says what would mend that', async () => {
-    const refused = await ended(start(['--port', '0'], env('http://127.0.0.1:1')))
-    assert.equal(refused.code, 1)
-    assert.match(refused.stderr, /no sandbox runtime can be used/)
-    assert.match(
-      refused.stderr,
-      /microsandbox-server: the server cannot be reached: .*; start one with: msb server start/,
-    )
-    const checked = await ended(start(['--check'], env('http://127.0.0.1:1')))
-    assert.equal(checked.code, 1)
-    assert.match(checked.stdout, /microsandbox-server +not usable: the server cannot be reached/)
+    const { code, err } = await refusal(['--port', '0'], env('http://127.0.0.1:1'))
+    assert.equal(code, 1)
+    assert.match(err, /no sandbox runtime can be used/)
+    const why = 'the server cannot be reached'
+    assert.match(err, new RegExp(`microsandbox-server: ${why}: .*; start one with: msb server start`))
     const fake = new FakeMicrosandbox()
-    const usable = await ended(start(['--check'], env(await fake.listen())))
-    assert.equal(usable.code, 0)
-    assert.match(
-      usable.stdout,
-      /microsandbox-server +usable: isolation vm, limits by the server; used only when it is named/,
-    )
+    for (const [url, code, want] of [
+      ['http://127.0.0.1:1', 1, `not usable: ${why}`],
+      [await fake.listen(), 0, 'usable: isolation vm, limits by the server; used only when it is named'],
+    ] as const) {
+      const checked = await refusal(['--check'], env(url))
+      assert.equal(checked.code, code)
+      assert.match(checked.out, new RegExp(`microsandbox-server +${want}`))
+    }
     fake.close()
   })
 

@@ -130,6 +130,114 @@ describe('a request is read, or refused', () => {
     })
 })
 
+/** What may lie in the body of one request, and must never be one of its own. */
+const inner = 'GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n'
+const outer = (fields: string, body: string): string => `${POST}${fields}\r\n\r\n${body}`
+const inChunk = (size = inner.length.toString(16)): string => `${size}\r\n${inner}\r\n0\r\n\r\n`
+
+const codings = [
+  'Transfer-Encoding: chunked',
+  'Transfer-Encoding : chunked',
+  ' Transfer-Encoding: chunked',
+  'Transfer-Encoding:\tchunked',
+  'Transfer-Encoding:\x0bchunked',
+  'Transfer-Encoding: \x0cchunked',
+  'Transfer-Encoding:\n chunked',
+  'Transfer-Encoding\n: chunked',
+  'Transfer-Encoding: "chunked"',
+  'Transfer-Encoding: chunked, identity',
+  'Transfer-Encoding: identity, chunked',
+  'Transfer-Encoding: chunked, chunked',
+  'Transfer-Encoding: xchunked',
+  'Transfer-Encoding: chunkedx',
+  'Transfer-Encoding: chunk',
+  'Transfer-Encoding: CHUNKED',
+  'Transfer-Encoding: gzip, chunked',
+  'Transfer-Encoding: chunked;q=0.5',
+  'Transfer-Encoding: identity',
+  'Transfer-Encoding: ',
+  'Transfer-Encoding:\0chunked',
+  'Transfer-Encoding: chunked\0',
+  'TRANSFER-ENCODING: chunked',
+  'X: y\rTransfer-Encoding: chunked',
+  'X: y\nTransfer-Encoding: chunked',
+  'Transfer-Encoding: identity\r\nTransfer-Encoding: chunked',
+  'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity',
+]
+
+/** How a length may be spelled; `N` stands for the number. */
+const lengths = [
+  'Content-Length: N',
+  'Content-Length : N',
+  'Content-Length:\tN',
+  'Content-Length: +N',
+  'Content-Length: -N',
+  'Content-Length: 0xN',
+  'Content-Length: 0N',
+  'Content-Length: N ',
+  'Content-Length: N,N',
+  'Content-Length: N, 0',
+  'Content-Length: 0, N',
+  'Content-Length: N.0',
+  'Content-Length: Ne0',
+  'Content-Length: N\0',
+  'Content-Length: \x0bN',
+  'Content-Length: N\r\nContent-Length: N',
+  'Content-Length: N\r\nContent-Length: 0',
+  'Content-Length: 0\r\nContent-Length: N',
+  'Content-Length: 0\r\ncontent-length: N',
+  'Content-Length\n: N',
+  'Content-Length:\n N',
+  ' Content-Length: N',
+  'X: y\rContent-Length: N',
+  'X: y\nContent-Length: N',
+  'Content-Length: 18446744073709551616',
+  'Content-Length: 9007199254740993',
+]
+
+const sizes = [
+  '0xS',
+  '+S',
+  '-S',
+  'S ',
+  ' S',
+  '\tS',
+  '0000000000000000000000S',
+  'S;x',
+  'S;x=\n',
+  'S\n',
+  'S;"\r\n"',
+  'fffffffffffffffS',
+  'S,S',
+]
+
+test('a request is never found in the body of another, however its length is spelled', () => {
+  // To who reads the length it is one request, to who reads chunks two; or the other way round.
+  const behind = `0\r\n\r\n${inner}`
+  const shapes = [
+    ...codings.flatMap((coding) => [
+      outer(`Content-Length: ${behind.length}\r\n${coding}`, behind),
+      outer(`${coding}\r\nContent-Length: ${behind.length}`, behind),
+      outer(`Content-Length: 3\r\n${coding}`, inChunk()),
+      outer(`${coding}\r\nContent-Length: 3`, inChunk()),
+    ]),
+    ...lengths.flatMap((length) => [
+      outer(length.replaceAll('N', String(inner.length)), inner),
+      outer(`${length.replaceAll('N', '3')}\r\nTransfer-Encoding: chunked`, inChunk()),
+    ]),
+    ...sizes.map((size) =>
+      outer('Transfer-Encoding: chunked', inChunk(size.replaceAll('S', inner.length.toString(16)))),
+    ),
+  ]
+  for (const raw of shapes) {
+    const read = readByUs(raw, [])
+    assert.ok(
+      read.every((line) => !line.startsWith('GET /smuggled')),
+      JSON.stringify([raw, read]),
+    )
+  }
+})
+
 test('what a request is, the reader of Node’s server says too', async () => {
   await check(
     asyncProperty(requests, spoilings, async (parts, spoilt) => {
