@@ -24,7 +24,7 @@ interface Serving {
   /** Where it listens. */
   readonly url: string
   /** Ends it, which stops every session. */
-  end(): Promise<void>
+  readonly end: () => Promise<void>
 }
 
 async function serving(

@@ -131,25 +131,21 @@ describe('reload over HTTP', () => {
     assert.equal(hello.status, 401)
     await gateway.reload(config({ default: { a } }, { token: 'first-token' }))
     const first = bearer('first-token')
-    const { headers } = await send(port, {
-      headers: first,
-      body: message('initialize', 0, { protocolVersion: '2025-11-25' }),
-    })
-    const session = { 'mcp-session-id': String(headers['mcp-session-id']) }
+    const session = await handshake(port, undefined, undefined, first)
     const running = send(port, {
-      headers: { ...first, ...session },
+      headers: session,
       body: message('tools/call', 9, {
         name: 'a__slow',
         arguments: { steps: 3, everyMs: 100 },
         _meta: { progressToken: 1 },
       }),
     })
-    const process = await pid(port, { headers: { ...first, ...session } })
+    const process = await pid(port, { headers: session })
     await gateway.reload(config({ default: { a } }, { token: 'second-token' }))
     const second = bearer('second-token')
-    assert.equal((await codeAt(port, { headers: { ...first, ...session } }))[0], 401)
+    assert.equal((await codeAt(port, { headers: session }))[0], 401)
     assert.equal((await codeAt(port, { headers: second }))[0], 200)
-    const foreign = await codeAt(port, { headers: { ...second, ...session } })
+    const foreign = await codeAt(port, { headers: { ...session, ...second } })
     assert.equal(foreign[0], 404, 'who has another token is somebody else, also while the session has a call')
     assert.match((await running).body, /\\"at\\":4/)
     assert.equal(await pid(port, { headers: second }), process, 'no server was started anew')
@@ -158,12 +154,9 @@ describe('reload over HTTP', () => {
   test('a token that is revoked or replaced: its sessions end, and those of the others stay', async (t) => {
     const first = tokens(['ann', 'ann-1'], ['bob', 'bob-1'], ['cyd', 'cyd-1'])
     const { gateway, port } = await opened(t, config({ default: { a } }, first), drained)
-    const sessionOf = async (token: string): Promise<Record<string, string>> => {
-      const body = message('initialize', 0, { protocolVersion: '2025-11-25' })
-      const { headers } = await send(port, { headers: bearer(token), body })
-      return { ...bearer(token), 'mcp-session-id': String(headers['mcp-session-id']) }
-    }
-    const sessions = await Promise.all(['ann-1', 'bob-1', 'cyd-1'].map(sessionOf))
+    const sessions = await Promise.all(
+      ['ann-1', 'bob-1', 'cyd-1'].map((token) => handshake(port, undefined, undefined, bearer(token))),
+    )
     const [ann = {}, bob = {}, cyd = {}] = sessions
     assert.equal((await codeAt(port, { headers: { ...ann, ...bearer('bob-1') } }))[0], 404)
     // The events begin while the call runs.

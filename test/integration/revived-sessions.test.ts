@@ -10,6 +10,7 @@ import {
   type Event,
   EventReader,
   events,
+  listen,
   message,
   messageIn,
   open,
@@ -45,22 +46,6 @@ function runs(t: Scope, servers: Readonly<Record<string, ServerEntry>>, server: 
     return gateway
   }
   return { next, kill }
-}
-
-/** The events of an open stream, as they come. */
-async function listening(
-  { port }: Gateway,
-  headers: Fields,
-): Promise<{ readonly status: number; events: Event[] }> {
-  const response = await open(port, { method: 'GET', headers: { accept: 'text/event-stream', ...headers } })
-  const stream = { status: response.statusCode ?? 0, events: new Array<Event>() }
-  let text = ''
-  response.on('data', (chunk: Buffer) => {
-    text += chunk.toString()
-    stream.events = events(text)
-  })
-  response.on('error', () => undefined)
-  return stream
 }
 
 const methodOf = ({ data = '{}' }: Event): unknown => at(JSON.parse(data || '{}'), 'method')
@@ -101,13 +86,13 @@ describe('a session of a gateway that is gone', () => {
     const { next } = runs(t, { s: itServer() })
     const headers = await opened(await next(), { capabilities: askable })
     const two = await next()
-    const stream = await listening(two, headers)
-    assert.equal(stream.status, 200)
+    const stream = await listen(two.port, headers)
+    assert.equal(stream.response.statusCode, 200)
     const updated = { method: 'notifications/resources/updated', params: { uri: 'it://server/a' } }
     await ask(two, headers, 'resources/subscribe', updated.params)
     await call(two, headers, 'tell', updated)
-    await until(() => stream.events.some((event) => methodOf(event) === updated.method))
-    const changes = stream.events.map(methodOf).filter((method) => String(method).endsWith('list_changed'))
+    await stream.having(updated.method)
+    const changes = stream.all.map(methodOf).filter((method) => String(method).endsWith('list_changed'))
     assert(changes.includes('notifications/tools/list_changed'))
     assert(changes.includes('notifications/resources/list_changed'))
     assert.equal(new Set(changes).size, changes.length)
@@ -118,21 +103,10 @@ describe('a session of a gateway that is gone', () => {
     const one = await next()
     const headers = await opened(one, { capabilities: askable })
     const questionOf = async (gateway: Gateway): Promise<unknown> => {
-      const response = await open(gateway.port, {
-        headers,
-        body: message('tools/call', newId(), {
-          name: 's__ask',
-          arguments: { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } },
-        }),
-      })
-      let text = ''
-      response.on('error', () => undefined)
-      for await (const chunk of response) {
-        text += Buffer.from(chunk).toString()
-        const question = events(text).find((event) => methodOf(event) === 'sampling/createMessage')
-        if (question !== undefined) return at(JSON.parse(question.data ?? ''), 'id')
-      }
-      return undefined
+      const asking = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }
+      const body = message('tools/call', newId(), { name: 's__ask', arguments: asking })
+      const reader = new EventReader(await open(gateway.port, { headers, body }))
+      return at(await reader.having(asking.method), 'id')
     }
     const first = await questionOf(one)
     const two = await next()
@@ -147,15 +121,15 @@ describe('a session of a gateway that is gone', () => {
     const { next } = runs(t, { s: itServer() })
     const one = await next()
     const headers = await opened(one, { capabilities: askable })
-    const other = await listening(one, headers)
-    await until(() => other.events.length > 0)
+    const other = await listen(one.port, headers)
+    await until(() => other.all.length > 0)
     const stream = new EventReader(
       await open(one.port, { headers, body: message('tools/call', 'a "7"', { name: 's__never' }) }),
     )
     // The event without data is enough to resume after.
     await until(() => stream.all.length > 0)
     const { id: call = '' } = stream.all[0] ?? {}
-    const { id: standalone = '' } = other.events.at(-1) ?? {}
+    const { id: standalone = '' } = other.all.at(-1) ?? {}
     const asEvents = { ...headers, accept: 'text/event-stream' }
     const pong = await send(one.port, { headers: asEvents, body: message('ping', 8) })
     const { id: answered = '' } = events(pong.body).at(-1) ?? {}
@@ -175,12 +149,12 @@ describe('a session of a gateway that is gone', () => {
     assert.equal((await resumed(answered)).status, 204, 'nothing was lost of a call that is answered')
     const unknown = [call.replace(/-[^-]*$/, ''), 'x.1-1-e30', 'x.1-1-Ng-1', call.replace(/^.*\./, '.')]
     for (const id of unknown) assert.equal((await resumed(id)).status, 400, id)
-    const goesOn = await listening(two, { ...headers, 'last-event-id': standalone })
-    assert.equal(goesOn.status, 200)
-    await until(() => goesOn.events.some((event) => String(methodOf(event)).endsWith('list_changed')))
+    const goesOn = await listen(two.port, headers, standalone)
+    assert.equal(goesOn.response.statusCode, 200)
+    await goesOn.having('list_changed')
     // Its ids are those of the new process.
-    const again = await listening(two, { ...headers, 'last-event-id': goesOn.events.at(-1)?.id ?? '' })
-    assert.equal(again.status, 200)
+    const again = await listen(two.port, headers, goesOn.all.at(-1)?.id)
+    assert.equal(again.response.statusCode, 200)
   })
 
   test('goes on once for requests that come together', async (t) => {

@@ -10,12 +10,12 @@ import { MemoryStore, SharedMemory } from '../support/memory-store.js'
 import { suiteScope } from '../support/scope.js'
 import { StoreAway } from '../../src/store/store.js'
 import { defaultHttpServerLimits } from '../../src/transports/http-server/front-limits.js'
-import { EventReader, events, listen, message, messageIn, open, send } from '../transports/support/http.js'
+import { EventReader, listen, message, messageIn, open, send } from '../transports/support/http.js'
 import { bearer, gatewayConfig, sendStateless, tokenOf } from './support/gateway.js'
 import { claim } from './support/claim.js'
 import { at, textAt } from './support/json.js'
 import { itServer, nodeProgram, type ServerEntry } from './support/programs.js'
-import { ask, call, newId, opened, said } from './support/raw-sessions.js'
+import { type Fields, ask, call, newId, opened, said } from './support/raw-sessions.js'
 import type { Scope } from './support/spawned.js'
 import { until, untilAnswered } from './support/waiting.js'
 
@@ -66,18 +66,12 @@ describe('a session that a server keeps in the memory of a process', () => {
     const long = 'x'.repeat(3_000_000)
     assert.equal(at(await call(two, headers, 'nonce', { n: long }), 'n'), long)
 
-    const stream = await open(two.port, {
-      method: 'GET',
-      headers: { ...headers, accept: 'text/event-stream' },
-    })
-    assert.equal(stream.statusCode, 200)
-    let text = ''
-    stream.on('data', (chunk: Buffer) => (text += chunk.toString()))
-    stream.on('error', () => undefined)
+    const stream = await listen(two.port, headers)
+    assert.equal(stream.response.statusCode, 200)
     const updated = { method: 'notifications/resources/updated', params: { uri: 'it://server/a' } }
     await ask(two, headers, 'resources/subscribe', updated.params)
     await call(two, headers, 'tell', updated)
-    await until(() => text.includes(updated.method))
+    await stream.having(updated.method)
 
     assert.equal((await send(two.port, { method: 'DELETE', headers })).status, 200)
     assert.equal((await ask(one, headers, 'ping')).status, 404)
@@ -121,6 +115,12 @@ describe('a session that a server keeps in the memory of a process', () => {
   })
 })
 
+/** The response to a call whose server asks its client this. */
+async function asked({ port }: Instance, headers: Fields, asking: object): Promise<EventReader> {
+  const body = message('tools/call', newId(), { name: 's__ask', arguments: asking })
+  return new EventReader(await open(port, { headers, body }))
+}
+
 describe('a client whose requests go to two instances', () => {
   const scope = suiteScope()
   let pair: readonly [Instance, Instance]
@@ -133,15 +133,8 @@ describe('a client whose requests go to two instances', () => {
     const headers = await opened(one, { capabilities: { sampling: {} } })
     const _meta = { progressToken: 'p' }
     const asking = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1, _meta } }
-    const response = await open(one.port, {
-      headers,
-      body: message('tools/call', newId(), { name: 's__ask', arguments: asking }),
-    })
-    let text = ''
-    response.on('data', (chunk: Buffer) => (text += chunk.toString()))
-    await until(() => text.includes('sampling/createMessage'))
-    const event = events(text).find(({ data }) => data?.includes('sampling/createMessage') === true)
-    const question: unknown = JSON.parse(event?.data ?? '')
+    const stream = await asked(one, headers, asking)
+    const question = await stream.having('sampling/createMessage')
     const id = at(question, 'id')
     const progress = { progressToken: at(question, 'params', '_meta', 'progressToken'), progress: 1 }
     await send(two.port, { headers, body: message('notifications/progress', undefined, progress) })
@@ -149,19 +142,13 @@ describe('a client whose requests go to two instances', () => {
     const result = { model: 'm', role: 'assistant', content: { type: 'text', text: 'yes' } }
     const answer = JSON.stringify({ jsonrpc: '2.0', id, result })
     assert.equal((await send(two.port, { headers, body: answer })).status, 202)
-    await until(() => text.includes('"yes\\"') || text.includes('\\"yes'))
+    await stream.having('yes')
   })
 
   test('is asked by the one although it told the other that it is ready', async () => {
     const [one, two] = pair
     const headers = await opened(one, { capabilities: { roots: {} }, initialized: two })
-    const response = await open(one.port, {
-      headers,
-      body: message('tools/call', newId(), { name: 's__ask', arguments: { method: 'roots/list' } }),
-    })
-    let text = ''
-    response.on('data', (chunk: Buffer) => (text += chunk.toString()))
-    await until(() => text.includes('"roots/list"'))
+    await (await asked(one, headers, { method: 'roots/list' })).having('"roots/list"')
   })
 
   test('cancels a call of the one by a request to the other', async () => {
@@ -195,10 +182,7 @@ describe('a client whose requests go to two instances', () => {
   test('resumes a stream of one that has not the session open, by a request to the other', async (t) => {
     const [one, two] = await instances(t, { server: { tokens: [tokenOf('a', 'mcps_a')] } })
     const headers = await opened(two, { headers: bearer('mcps_a') })
-    const more = { accept: 'text/event-stream', 'last-event-id': 'one.000000.0-1' }
-    const stream = await open(two.port, { method: 'GET', headers: { ...headers, ...more } })
-    stream.on('error', () => undefined)
-    assert.equal(stream.statusCode, 200)
+    assert.equal((await listen(two.port, headers, 'one.000000.0-1')).response.statusCode, 200)
     assert.equal((await ask(one, headers, 'ping')).status, 200)
   })
 

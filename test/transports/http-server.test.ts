@@ -32,37 +32,18 @@ describe('one request without a session', () => {
   const unknown = { 'mcp-protocol-version': '1999-01-01' }
   /** What is sent, the status, and a part of the body. */
   const cases: [string, Sent, number, RegExp][] = [
-    ['is answered in plain JSON', { body: echo }, 200, /^\{"jsonrpc":"2.0","id":1,"result":\{"id":"1"\}\}$/],
-    ['keeps its id', { body: message('echo', 'a\u00e9') }, 200, /"id":"a\u00e9"/],
-    ['is answered to who accepts anything', { body: echo, headers: { accept: '*/*' } }, 200, /"result"/],
-    ['gets an error as an answer', { body: message('refuse', 1) }, 200, /"error":\{"code":-32600/],
-    ['may end in a line feed', { body: `${echo}\r\n` }, 200, /"result"/],
-    ['may be pretty-printed', { body: JSON.stringify(JSON.parse(echo), undefined, 2) }, 200, /"result"/],
-    ['of a notification is accepted', { body: message('notifications/x') }, 202, /^$/],
-    [
-      'of an answer belongs to a session',
-      { body: '{"jsonrpc":"2.0","id":1,"result":{}}' },
-      400,
-      /Mcp-Session-Id is required/,
-    ],
-    ['in a batch is answered in one', { body: `[${echo}]` }, 200, /^\[\{.*"result".*\}\]$/],
-    ['of notifications in a batch is accepted', { body: `[${message('notifications/x')}]` }, 202, /^$/],
-    ['that is no JSON', { body: '{"a"' }, 400, /"code":-32700/],
-    ['that is nothing', { body: '' }, 400, /"code":-32700/],
-    ['that is no UTF-8', { body: Buffer.from([0x22, 0xff, 0x22]) }, 400, /"code":-32700/],
-    ['that is no message', { body: '{}' }, 400, /"code":-32600/],
+    ['in plain JSON', { body: echo }, 200, /^\{"jsonrpc":"2.0","id":1,"result":\{"id":"1"\}\}$/],
+    ['whose id is a text', { body: message('echo', 'a\u00e9') }, 200, /"id":"a\u00e9"/],
+    ['of who accepts anything', { body: echo, headers: { accept: '*/*' } }, 200, /"result"/],
+    ['that is refused by a server', { body: message('refuse', 1) }, 200, /"error":\{"code":-32600/],
+    ['of a notification', { body: message('notifications/x') }, 202, /^$/],
+    ['of an answer', { body: '{"jsonrpc":"2.0","id":1,"result":{}}' }, 400, /Mcp-Session-Id is required/],
+    ['in a batch', { body: `[${echo}]` }, 200, /^\[\{.*"result".*\}\]$/],
+    ['of notifications in a batch', { body: `[${message('notifications/x')}]` }, 202, /^$/],
     ['with an id that is none', { body: '{"jsonrpc":"2.0","id":1.5,"method":"echo"}' }, 400, /-32600/],
-    [
-      'that is ambiguous keeps its id',
-      { body: '{"jsonrpc":"2.0","id":7,"method":"a","Method":"b"}' },
-      400,
-      /"id":7,/,
-    ],
     ['that is nested deep', { body: '['.repeat(20_000) }, 400, /"error"/],
     ['with an empty batch', { body: '[]' }, 400, /-32600/],
     ['that opens a session in a batch', { body: `[${message('initialize', 1)}]` }, 400, /-32600/],
-    ['for nobody', { body: echo, headers: { accept: 'text/html' } }, 406, /Accept/],
-    ['as text', { body: echo, headers: { 'content-type': 'text/plain' } }, 415, /Content-Type/],
     ['of an unknown version', { body: echo, headers: unknown }, 400, /supported versions/],
     [
       'of a known version',
@@ -71,24 +52,23 @@ describe('one request without a session', () => {
       /"result"/,
     ],
     ['to an unknown session', { body: echo, headers: { 'mcp-session-id': 'x' } }, 404, /-32001/],
-    ['by PUT', { method: 'PUT', body: echo }, 405, /Method/],
     ['by DELETE', { method: 'DELETE' }, 400, /Mcp-Session-Id/],
     ['for the status', { method: 'GET', headers: { accept: '*/*' } }, 200, /^\{"schema":"one"\}$/],
     ['to listen', { method: 'GET', headers: stream }, 400, /Mcp-Session-Id/],
     ['to a page by POST', { path: '/page', body: '{}' }, 405, /Method/],
     ['to nowhere', { path: '/nowhere', body: echo }, 404, /nothing/],
   ]
-  for (const [title, sent, status, body] of cases) {
-    test(title, async (t) => {
-      const { port, failures, sessions } = await front(t)
+  test('is answered at once', async (t) => {
+    const { port, failures, sessions } = await front(t)
+    for (const [title, sent, status, body] of cases) {
       const answer = await send(port, sent)
-      assert.equal(answer.status, status)
-      assert.match(answer.body, body)
+      assert.equal(answer.status, status, title)
+      assert.match(answer.body, body, title)
       if (status === 405) assert.match(String(answer.headers.allow), /GET/)
       await until(() => sessions.every(({ closed }) => closed))
-      assert.deepEqual(failures, [])
-    })
-  }
+    }
+    assert.deepEqual(failures, [])
+  })
 
   test('becomes an event stream when the answer takes long', async (t) => {
     const { port, sessions } = await front(t, { limits: { answerWaitMs: 30 } })
@@ -144,20 +124,22 @@ describe('the bytes of a message', () => {
     assert.equal(events(body)[0]?.data, odd)
   })
 
-  for (const bytes of [100, 65_535, 65_536, 65_537, 3_000_000])
-    for (const say of ['say', 'sayInParts'] as const)
-      test(`cross whole, in one or in parts: ${bytes}, ${say}`, async (t) => {
-        const large = `{"jsonrpc":"2.0","id":1,"result":"${'é'.repeat(bytes / 2)}"}`
-        const { port } = await front(t, {
-          play: (frame, session) => frame.kind === 'request' && session[say](large, frame.id),
-        })
+  for (const say of ['say', 'sayInParts'] as const)
+    test(`cross whole, in one or in parts: ${say}`, async (t) => {
+      let large = ''
+      const { port } = await front(t, {
+        play: (frame, session) => frame.kind === 'request' && session[say](large, frame.id),
+      })
+      for (const bytes of [100, 65_535, 65_536, 65_537, 3_000_000]) {
+        large = `{"jsonrpc":"2.0","id":1,"result":"${'é'.repeat(bytes / 2)}"}`
         const plain = await send(port, { body: message('x', 1) })
         const length = String(Buffer.byteLength(large))
         assert.deepEqual([plain.headers['content-length'], plain.body], [length, large])
         const { body } = await send(port, { body: message('x', 1), headers: stream })
         assert.equal(events(body)[0]?.data, large)
         assert.equal((await send(port, { body: `[${message('x', 1)}]` })).body, `[${large}]`)
-      })
+      }
+    })
 })
 
 describe('bodies', () => {
@@ -320,11 +302,7 @@ describe('a session', () => {
 
   test('belongs to its endpoint and to who opened it', async (t) => {
     const { port } = await front(t, { principalOf: ownToken })
-    const opened = await send(port, {
-      body: message('initialize', 0, { protocolVersion: '2025-06-18' }),
-      headers: { authorization: 'Bearer a' },
-    })
-    const session = { 'mcp-session-id': String(opened.headers['mcp-session-id']) }
+    const session = await handshake(port, undefined, undefined, { authorization: 'Bearer a' })
     const rows: [string, string, number][] = [
       ['/mcp', 'a', 200],
       ['/mcp', 'b', 404],
@@ -408,12 +386,8 @@ describe('a session', () => {
 
   test('is given up for a new one of the principal that has most, although others are idle for longer', async (t) => {
     const { port, sessions } = await front(t, { limits: { sessionsMax: 3 }, principalOf: (token) => token })
-    const opened = async (token: string): Promise<Record<string, string>> => {
-      const authorization = `Bearer ${token}`
-      const body = message('initialize', 0, { protocolVersion: '2025-11-25' })
-      const { headers } = await send(port, { body, headers: { authorization } })
-      return { authorization, 'mcp-session-id': String(headers['mcp-session-id']) }
-    }
+    const opened = (token: string): Promise<Record<string, string>> =>
+      handshake(port, undefined, undefined, { authorization: `Bearer ${token}` })
     await opened('few')
     const reader = await listen(port, await opened('many'))
     await opened('many')

@@ -1,7 +1,7 @@
 // A command that runs inside this process, which starts no other one for it.
 
 import process from 'node:process'
-import { PassThrough, Writable } from 'node:stream'
+import { PassThrough } from 'node:stream'
 import { readArguments } from '../../../src/cli/commands.js'
 import { replyToFailure } from '../../../src/cli/reply.js'
 import type { Ran } from '../../integration/support/spawned.js'
@@ -42,7 +42,7 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv, input: Input
     Object.defineProperty(process, 'stdin', { value: stdin, configurable: true })
     for (const [name, listener] of listenersOfProcess())
       if (!listeners.some(([, other]) => other === listener))
-        Reflect.apply(process.off, process, [name, listener])
+        Reflect.apply(process.off.bind(process), undefined, [name, listener])
   }
 }
 
@@ -78,8 +78,9 @@ interface Intercepted {
 /** Commands write texts; bytes come from the test runner, and pass. */
 function intercept(stream: NodeJS.WriteStream, onText: (all: string) => void = () => undefined): Intercepted {
   const texts: string[] = []
+  const pass = stream.write.bind(stream)
   Reflect.set(stream, 'write', (chunk: unknown, ...more: unknown[]) => {
-    if (typeof chunk !== 'string') return Reflect.apply(Writable.prototype.write, stream, [chunk, ...more])
+    if (typeof chunk !== 'string') return Reflect.apply(pass, undefined, [chunk, ...more])
     texts.push(chunk)
     onText(texts.join(''))
     const done = more.at(-1)

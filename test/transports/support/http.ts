@@ -331,12 +331,13 @@ export async function handshake(
   port: number,
   version = '2025-11-25',
   path = '/mcp',
+  fields: Readonly<Record<string, string>> = {},
 ): Promise<Record<string, string>> {
   const body = message('initialize', 0, { protocolVersion: version })
-  const { headers, status } = await send(port, { path, body })
+  const { headers, status } = await send(port, { path, body, headers: fields })
   const id = headers['mcp-session-id']
   if (status !== 200 || typeof id !== 'string') throw new Error(`initialize: ${status}`)
-  return { 'mcp-session-id': id }
+  return { ...fields, 'mcp-session-id': id }
 }
 
 /** A front with one session: its fields, and the session as the script sees it. */
@@ -397,6 +398,14 @@ export class EventReader {
       await new Promise((resolve) => {
         for (const name of ['data', 'end', 'close']) this.response.once(name, resolve)
       })
+    }
+  }
+
+  /** The next message that has these words. */
+  async having(words: string): Promise<unknown> {
+    for (;;) {
+      const { data } = (await this.next()) ?? assert.fail(`the stream ended before ${words}`)
+      if (data?.includes(words) === true) return JSON.parse(data)
     }
   }
 
