@@ -198,18 +198,19 @@ async function cloudRun(scope: Scope, google: Google, audiences: readonly string
   return { ...service, state }
 }
 
+const user = {
+  type: 'authorized_user',
+  client_id: CLIENT_ID,
+  client_secret: 'CANARY-client-secret',
+  refresh_token: REFRESH,
+}
+
 /** A file of credentials, and the environment that finds it. */
 function credentials(scope: Scope, google: Google, kind: string): Record<string, string> {
   const folder = scratch(scope)
   const file = join(folder, 'credentials.json')
   const subject = join(folder, 'subject.txt')
   writeFileSync(subject, 'CANARY-subject-token')
-  const user = {
-    type: 'authorized_user',
-    client_id: CLIENT_ID,
-    client_secret: 'CANARY-client-secret',
-    refresh_token: REFRESH,
-  }
   const impersonation = `${google.url}/v1/projects/-/serviceAccounts/${ACCOUNT}:generateAccessToken`
   const files: Readonly<Record<string, unknown>> = {
     service_account: {
@@ -360,15 +361,7 @@ describe('ID tokens', () => {
       assert.rejects(findGoogleCredentials(plain), { code: 'TRANSPORT_AUTH', message: noCredentials }),
     )
     const file = join(scratch(t), 'c.json')
-    writeFileSync(
-      file,
-      JSON.stringify({
-        type: 'authorized_user',
-        client_id: CLIENT_ID,
-        client_secret: 'CANARY-secret',
-        refresh_token: 'CANARY-revoked',
-      }),
-    )
+    writeFileSync(file, JSON.stringify({ ...user, refresh_token: 'CANARY-revoked' }))
     const revoked = await withEnv({ ...nowhere, GOOGLE_APPLICATION_CREDENTIALS: file }, () =>
       findGoogleCredentials(plain, rerouted(google)),
     )
@@ -478,31 +471,27 @@ describe('mcps-proxy --url', () => {
     assertSecret(spawned, google)
   })
 
-  test('401 for ever: surfaced, with what to do', async (t) => {
-    const { google, run, spawned } = await started(t)
-    run.state.refuseNext = Number.MAX_SAFE_INTEGER
-    await spawned.client.open()
-    const heard = await spawned.client.call('anything')
-    assert.equal(at(heard.value, 'error', 'code'), -32603, heard.text)
-    assert.match(textAt(heard.value, 'error', 'message'), /refused the ID token \(HTTP 401\); check that/)
-    assert.equal(at(heard.value, 'error', 'data', 'status'), 401)
-    // An empty list would look as if the service had no tools.
-    const list = await spawned.client.request('tools/list')
-    assert.match(textAt(list.value, 'error', 'message'), /refused the ID token \(HTTP 401\); check that/)
-    assertSecret(spawned, google)
-  })
-
-  test('403 for a custom audience: surfaced, with what to do, and not tried with another token', async (t) => {
-    const { google, run, spawned } = await started(t, ['--verbose', '--audience', 'https://custom'])
-    run.state.page = '403'
-    await spawned.client.open()
-    const heard = await spawned.client.call('anything')
-    assert.match(textAt(heard.value, 'error', 'message'), /HTTP 403\); check that .* roles\/run\.invoker/)
-    assert.equal(at(heard.value, 'error', 'data', 'body'), 'Error: Forbidden')
-    const [token = '', ...more] = google.given
-    assert.deepEqual([at(verified(token, google.keys), 'aud'), more], ['https://custom', []])
-    assertSecret(spawned, google)
-  })
+  for (const [status, how, why] of [
+    [401, 'for ever', /refused the ID token \(HTTP 401\); check that/],
+    [403, 'for a custom audience', /HTTP 403\); check that .* roles\/run\.invoker/],
+  ] as const)
+    test(`${status} ${how}: surfaced, with what to do`, async (t) => {
+      const { google, run, spawned } = await started(t, ['--verbose', '--audience', 'https://custom'])
+      if (status === 401) run.state.refuseNext = Number.MAX_SAFE_INTEGER
+      else run.state.page = '403'
+      await spawned.client.open()
+      // An empty list would look as if the service had no tools.
+      for (const { value } of [await spawned.client.call('x'), await spawned.client.request('tools/list')]) {
+        const error = [at(value, 'error', 'code'), at(value, 'error', 'data', 'status')]
+        assert.deepEqual(error, [-32603, status])
+        assert.match(textAt(value, 'error', 'message'), why)
+        if (status === 403) assert.equal(at(value, 'error', 'data', 'body'), 'Error: Forbidden')
+      }
+      assert.equal(at(verified(google.given[0] ?? '', google.keys), 'aud'), 'https://custom')
+      // Another token would be of no more use for what is forbidden.
+      if (status === 403) assert.equal(google.given.length, 1)
+      assertSecret(spawned, google)
+    })
 
   test('an Authorization of the configuration goes to the application, the token beside it', async (t) => {
     const google = await new Google().start(t)
@@ -539,18 +528,24 @@ describe('mcps-proxy --url', () => {
     assert.deepEqual([asked, proxy.sockets.size], [[], 0])
   })
 
-  test('an address that no token is sent to: said before stdin is read', async (t) => {
-    const args = [cli, '--url', 'http://10.1.2.3/mcp', '--auth', 'google']
-    const spawned = spawnProgram(t, process.execPath, args, { env: { PATH: process.env['PATH'] } })
-    assert.equal(await spawned.exited, 1)
-    assert.match(spawned.stderr, /tokens are only sent over https, and http:\/\/10\.1\.2\.3 is not/)
-  })
-
-  test('no credentials: said before stdin is read, with a remedy', async (t) => {
-    const env = { PATH: process.env['PATH'], HOME: '/nonexistent', METADATA_SERVER_DETECTION: 'none' }
-    const spawned = spawnProgram(t, process.execPath, [cli, '--url', 'https://svc-x.run.app/mcp'], { env })
-    assert.equal(await spawned.exited, 1)
-    assert.match(spawned.stderr, /No credentials found\. Please run "gcloud auth application-default login"/)
-    assert.deepEqual(spawned.client.heard, [])
-  })
+  const refused: [title: string, url: string, why: RegExp][] = [
+    [
+      'an address that no token is sent to',
+      'http://10.1.2.3/mcp',
+      /tokens are only sent over https, and http:\/\/10\.1\.2\.3 is not/,
+    ],
+    [
+      'no credentials',
+      'https://svc-x.run.app/mcp',
+      /No credentials found\. Please run "gcloud auth application-default login"/,
+    ],
+  ]
+  for (const [title, url, why] of refused)
+    test(`${title}: said before stdin is read`, async (t) => {
+      const env = { PATH: process.env['PATH'], ...nowhere }
+      const spawned = spawnProgram(t, process.execPath, [cli, '--url', url, '--auth', 'google'], { env })
+      assert.equal(await spawned.exited, 1)
+      assert.match(spawned.stderr, why)
+      assert.deepEqual(spawned.client.heard, [])
+    })
 })

@@ -2,34 +2,29 @@
 
 import { strict as assert } from 'node:assert'
 import { spawn } from 'node:child_process'
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { at, parsed, textAt } from './support/json.js'
-import { type ServerEntry, cli, itServer } from './support/programs.js'
-import { type Scope, Spawned, scratch } from './support/spawned.js'
+import { cli, itServer } from './support/programs.js'
+import { type Scope, type Servers, type Spawned, configFile, scratch, spawnProxy } from './support/spawned.js'
 import { until } from './support/waiting.js'
 
 interface Run {
   readonly run: Spawned
-  readonly log: string
   /** The records in the file, once the run is over. */
   readonly records: () => readonly unknown[]
 }
 
-function start(scope: Scope, servers: ServerEntry, level: string): Run {
-  const folder = scratch(scope)
-  const config = join(folder, 'mcps.json')
-  const log = join(folder, 'logs', 'proxy.log')
-  writeFileSync(config, JSON.stringify({ mcpServers: servers, logging: { level, file: log } }))
-  const run = new Spawned(process.execPath, [cli, '--stdio', '--config', config])
-  scope.after(() => run.kill())
+function start(scope: Scope, servers: Servers, level: string): Run {
+  const log = join(scratch(scope), 'logs', 'proxy.log')
+  const run = spawnProxy(scope, servers, { more: { logging: { level, file: log } } })
   const records = (): readonly unknown[] =>
     readFileSync(log, 'utf8')
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => parsed(line))
-  return { run, log, records }
+  return { run, records }
 }
 
 /** `level service message` of each record; what differs from run to run is left out. */
@@ -62,7 +57,7 @@ describe('the log of the command', () => {
     const lines = told(records())
     assert.match(
       lines[0] ?? '',
-      /^info - configuration in force: .*mcps\.json, group 'default' with 1 server$/,
+      /^info - configuration in force: .*config\.json, group 'default' with 1 server$/,
     )
     const expected = [
       'info a starting',
@@ -90,12 +85,8 @@ describe('a log to stdout', () => {
   ] as const
   for (const [title, args, want] of cases)
     test(title, async (t) => {
-      const folder = scratch(t)
-      const [config, out] = [join(folder, 'mcps.json'), join(folder, 'out')]
-      writeFileSync(
-        config,
-        JSON.stringify({ mcpServers: {}, logging: { file: '/dev/stdout', maxSize: 1024 } }),
-      )
+      const out = join(scratch(t), 'out')
+      const config = configFile(t, {}, { logging: { file: '/dev/stdout', maxSize: 1024 } })
       const stdout = openSync(out, 'a')
       const child = spawn(process.execPath, [cli, ...args, '--config', config], {
         stdio: ['pipe', stdout, 'pipe'],

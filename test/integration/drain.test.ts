@@ -22,7 +22,7 @@ const ways: [string, (proxy: Spawned) => void][] = [
 describe('the end of mcps-proxy --stdio, with 100 calls in flight', { concurrency: 4 }, () => {
   for (const [way, end] of ways)
     test(`${way}: each call is answered once, and the servers are gone`, async (t) => {
-      const proxy = spawnProxy(t, { s: itServer({ IT_STUBBORN: '1' }) })
+      const proxy = spawnProxy(t, { s: itServer({ IT_STUBBORN: '1' }, { stopTimeout: 500 }) })
       await proxy.client.open()
       const pids = said(await proxy.client.call('s__pids'))
       startMixedCalls(proxy.client, CALLS)
@@ -76,7 +76,11 @@ const faulty = (where: string): NodeJS.ProcessEnv => ({
 describe('a fault inside the proxy', { concurrency: 4 }, () => {
   for (const where of ['timer', 'again'])
     test(`${where}: what is pending is answered, the servers are gone, and the exit code is 70`, async (t) => {
-      const proxy = spawnProxy(t, { s: itServer({ IT_STUBBORN: '1' }) }, { env: faulty(where) })
+      const proxy = spawnProxy(
+        t,
+        { s: itServer({ IT_STUBBORN: '1' }, { stopTimeout: 500 }) },
+        { env: faulty(where) },
+      )
       await proxy.client.open()
       const pids = said(await proxy.client.call('s__pids'))
       const stuck = Array.from({ length: 10 }, () => proxy.client.call('s__never'))

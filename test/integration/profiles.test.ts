@@ -99,12 +99,14 @@ interface Views {
   readonly ops: Viewer
 }
 
-async function overHttp(t: Scope, { origin }: Gateway, profile: string, token: string): Promise<Viewer> {
+async function overHttp(
+  t: Scope,
+  url: string,
+  token: string,
+  make: typeof StreamableHTTPClientTransport | typeof SSEClientTransport = StreamableHTTPClientTransport,
+): Promise<Viewer> {
   const viewer = new Viewer()
-  const requestInit = { headers: bearer(token) }
-  await viewer.client.connect(
-    new StreamableHTTPClientTransport(new URL(`${origin}/p/${profile}/mcp`), { requestInit }),
-  )
+  await viewer.client.connect(new make(new URL(url), { requestInit: { headers: bearer(token) } }))
   t.after(() => viewer.client.close())
   return viewer
 }
@@ -128,8 +130,8 @@ async function views(t: Scope): Promise<Views> {
   const gateway = await gatewayOf(t, configured(), patient)
   return {
     gateway,
-    review: await overHttp(t, gateway, 'review', 'ann-token'),
-    ops: await overHttp(t, gateway, 'ops', 'bob-token'),
+    review: await overHttp(t, `${gateway.origin}/p/review/mcp`, 'ann-token'),
+    ops: await overHttp(t, `${gateway.origin}/p/ops/mcp`, 'bob-token'),
   }
 }
 
@@ -138,13 +140,14 @@ const complete = (viewer: Viewer, ref: object): Promise<unknown> =>
 const prompt = (name: string): object => ({ type: 'ref/prompt', name })
 const resource = (uri: string): object => ({ type: 'ref/resource', uri })
 
-describe('three clients with three profiles', () => {
-  const scope = suiteScope()
-  let shared: Views & { readonly bare: Viewer }
-  before(async () => {
-    shared = { ...(await views(scope)), bare: await onStdio(scope, '--profile', 'bare') }
-  })
+const scope = suiteScope()
+/** For the tests that change nothing of it. */
+let shared: Views & { readonly bare: Viewer }
+before(async () => {
+  shared = { ...(await views(scope)), bare: await onStdio(scope, '--profile', 'bare') }
+})
 
+describe('three clients with three profiles', () => {
   test('are told of their servers alone, and list what they see', async () => {
     const { review, ops, bare } = shared
     assert.deepEqual(
@@ -269,17 +272,9 @@ describe('three clients with three profiles', () => {
   })
 })
 
-/** One gateway for the tests that change nothing of it. */
-const common: { gateway?: Gateway } = {}
-const commonScope = suiteScope()
-before(async () => {
-  common.gateway = await gatewayOf(commonScope, configured(), patient)
-})
-const commonGateway = (): Gateway => common.gateway ?? assert.fail('it is not open')
-
 describe('a client without a session', () => {
   test('has the view of its path with each request', async () => {
-    const gateway = commonGateway()
+    const { gateway } = shared
     const ask = async (
       path: string,
       method: string,
@@ -332,7 +327,7 @@ describe('paths', () => {
     ['wrong', '/p/review/mcp', 401],
   ]
   test('are those of the token', async () => {
-    const gateway = commonGateway()
+    const { gateway } = shared
     for (const [token, path, status] of cases) {
       const headers = bearer(token)
       const isPage = !path.includes('mcp')
@@ -349,27 +344,19 @@ describe('paths', () => {
   })
 
   test('of a token with one profile end at `/mcp` too, with what the profile shows', async (t) => {
-    const gateway = commonGateway()
+    const { gateway } = shared
     for (const [path, make] of [
       ['/mcp', StreamableHTTPClientTransport],
       ['/sse', SSEClientTransport],
     ] as const) {
-      const viewer = new Viewer()
-      const requestInit = { headers: bearer('bob-token') }
-      await viewer.client.connect(new make(new URL(`${gateway.origin}${path}`), { requestInit }))
-      t.after(() => viewer.client.close())
+      const viewer = await overHttp(t, `${gateway.origin}${path}`, 'bob-token', make)
       const names = await viewer.names('tools/list', 'tools')
       assert(names.includes('shout') && !names.includes('first__echo'), names.join())
     }
   })
   test('of one server have its own names', async (t) => {
-    const gateway = commonGateway()
-    const viewer = new Viewer()
-    const requestInit = { headers: bearer('all') }
-    await viewer.client.connect(
-      new StreamableHTTPClientTransport(new URL(`${gateway.origin}/servers/second/mcp`), { requestInit }),
-    )
-    t.after(() => viewer.client.close())
+    const { gateway } = shared
+    const viewer = await overHttp(t, `${gateway.origin}/servers/second/mcp`, 'all')
     const names = ['echo', 'get_one', 'get_two', 'delete_all', 'tell']
     assert.deepEqual(await viewer.names('tools/list', 'tools'), names)
     assert.equal(viewer.client.getInstructions(), 'words of second')

@@ -12,6 +12,7 @@ import {
   type ClientSocketUser,
   connectPlain,
 } from '../../src/transports/http1/client.js'
+import { until } from '../integration/support/waiting.js'
 import type { Scope } from './support/http.js'
 import { rawServer } from './support/raw-server.js'
 import { connect as connectTo, scripted } from './support/scripted.js'
@@ -108,12 +109,7 @@ describe('a request', () => {
     const { seen, url } = await scripted(t, (_seen, response) => void response.writeHead(204).end())
     for (const [name, value] of [
       ['X', 'a\r\nY: b'],
-      ['X', 'a\nb'],
-      ['X', 'a\0b'],
-      ['X', 'č'],
-      ['X y', 'a'],
       ['X\r\nY', 'a'],
-      ['', 'a'],
     ] as const) {
       const { heard, request } = connectTo(t, url, { headers: { [name]: value }, retries: 0 })
       request(1, 'work')
@@ -205,8 +201,4 @@ function read(from: HttpAnswer, done: (read: Read) => void): void {
 
 function closing(socket: Socket | undefined): Promise<void> {
   return new Promise((resolve) => socket?.once('close', () => resolve()))
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve))
 }

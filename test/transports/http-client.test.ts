@@ -170,22 +170,6 @@ describe('attempts', () => {
     assert.equal(heard.closed?.cause?.code, 'TRANSPORT_UNREACHABLE')
   })
 
-  test('a redirect within the origin is followed and remembered', async (t) => {
-    const server = await scripted(t, (seen, response) => {
-      if (seen.url === '/mcp') response.writeHead(307, { location: '/mcp/' }).end()
-      else json(response, answerOf(seen.id))
-    })
-    const { heard, request } = connect(t, server.url)
-    request(1, 'work')
-    await heard.until(() => heard.messages.length === 1)
-    request(2, 'work')
-    await heard.until(() => heard.messages.length === 2)
-    assert.deepEqual(
-      server.seen.map(({ url }) => url),
-      ['/mcp', '/mcp/', '/mcp/'],
-    )
-  })
-
   test('a redirect for ever is not followed for ever', async (t) => {
     const server = await scripted(t, (_seen, response) => response.writeHead(308, { location: '/mcp' }).end())
     const { heard, request } = connect(t, server.url)

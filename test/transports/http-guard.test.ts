@@ -183,15 +183,7 @@ describe('header fields that decide something', () => {
       ['multipart/form-data', false],
       ['', false],
     ]
-    for (const [type, wanted] of types) {
-      assert.equal(isJson(type), wanted, type)
-      assert.equal(
-        (await send(port, { body, headers: { 'content-type': type } })).status,
-        wanted ? 200 : 415,
-        type,
-      )
-    }
-    assert.equal((await send(port, { body, headers: { 'content-encoding': 'gzip' } })).status, 415)
+    for (const [type, wanted] of types) assert.equal(isJson(type), wanted, type)
     assert.equal((await send(port, { body, headers: { 'content-encoding': 'identity' } })).status, 200)
   })
 

@@ -233,13 +233,13 @@ describe('bodies', () => {
   test('that drip are given up, and those that come are not, however long they take', async (t) => {
     const limits = {
       requestTimeoutMs: 40,
-      slowBodyMs: 3000,
-      slowBodyBytes: 1000,
+      slowBodyMs: 1000,
+      slowBodyBytes: 333,
       lateCheckMs: 20,
       refusedBodyMs: 20,
     }
     const { port } = await front(t, { limits })
-    const said = message('echo', 1, { text: 'x'.repeat(60_000) })
+    const said = message('echo', 1, { text: 'x'.repeat(24_000) })
     const post = async (bytesEach: number): Promise<string> => {
       const socket = connect(port, '127.0.0.1')
       t.after(() => void socket.destroy())
@@ -255,7 +255,7 @@ describe('bodies', () => {
       }
       return answer
     }
-    // A third of what has to come in three seconds, and 45 times as much for more than three seconds.
+    // A third of what has to come in a second, and 45 times as much for more than a second.
     const [slow, fast] = await Promise.all([post(2), post(300)])
     assert.match(slow, /^HTTP\/1\.1 408 [^]*The body comes too slowly/)
     assert.match(fast, /^HTTP\/1\.1 200 /)

@@ -197,5 +197,11 @@ describe('a redirect', () => {
           ['POST', '/there?a=1', 'k', 'work'],
         ].slice(0, status >= 307 ? 2 : 1),
       )
+      if (status < 307) return
+      // It is remembered.
+      request(2, 'work')
+      await heard.until(() => heard.messages.length === 2)
+      assert.equal(server.seen.at(-1)?.url, '/there?a=1')
+      assert.equal(server.seen.length, 3)
     })
 })

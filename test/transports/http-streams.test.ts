@@ -164,16 +164,16 @@ describe('a reader of a plain answer', () => {
   })
 
   test('that is slow but steady gets all of it', async (t) => {
-    const { port } = await front(t, { limits: { stallMs: 3000 }, play })
+    const { port } = await front(t, { limits: { stallMs: 1000 }, play })
     const socket = ask(port)
     let bytes = 0
     socket.on('data', (chunk: Buffer) => {
-      // 4 MB in 350 ms, far slower than the answer could come, and in all longer than a stall may be.
+      // 4 MB in 150 ms, far slower than the answer could come, and in all longer than a stall may be.
       const before = bytes
       bytes += chunk.length
       if (Math.floor(before / 4e6) === Math.floor(bytes / 4e6)) return
       socket.pause()
-      setTimeout(() => socket.resume(), 350)
+      setTimeout(() => socket.resume(), 150)
     })
     socket.resume()
     await until(() => bytes > answer.length || socket.destroyed)
