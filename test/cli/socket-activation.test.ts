@@ -150,11 +150,7 @@ describe('a gateway on a socket that it was given', { skip: process.platform ===
 
   const refused: [string, string, RegExp][] = [
     ['several sockets', 'LISTEN_FDS=2 LISTEN_PID=$$ exec "$@"', /LISTEN_FDS is 2; one socket/],
-    [
-      'a file in its place',
-      'LISTEN_PID=$$ exec "$@" 3</dev/null',
-      /^mcps-proxy: descriptor 3 is no socket of TCP/m,
-    ],
+    ['a file', 'LISTEN_PID=$$ exec "$@" 3</dev/null', /^mcps-proxy: descriptor 3 is no socket of TCP/m],
   ]
   for (const [title, command, wanted] of refused)
     test(`refuses ${title}`, async (t) => {

@@ -72,13 +72,7 @@ describe('a change of the file', () => {
   })
 
   for (const [title, text, schema, edit, problem] of [
-    [
-      'a server that is there',
-      commented,
-      'default',
-      add('a'),
-      /there is a server 'a' already; --force replaces it/,
-    ],
+    ['one that is there', commented, 'default', add('a'), /a server 'a' already; --force replaces it/],
     [
       'a server that is not there',
       commented,

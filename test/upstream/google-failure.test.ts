@@ -80,7 +80,7 @@ describe('a token endpoint', () => {
       /answered HTTP 403$/,
     ],
     [
-      'that answers something else',
+      'that answers with a text',
       'service_account',
       (_seen, response) => json(response, '"x"'),
       /holds none$/,
