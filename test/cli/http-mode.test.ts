@@ -1,13 +1,12 @@
 // The HTTP mode as a person starts it.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { describe, test } from 'node:test'
 import { bannerRecord, bannerText, httpBanner } from '../../src/cli/console.js'
 import { resolveConfig } from '../../src/config/config.js'
 import { noPaint } from '../../src/log/lines.js'
 import { version } from '../../src/version.js'
-import { cli, root, time } from '../integration/support/programs.js'
+import { cli, time } from '../integration/support/programs.js'
 import { type Scope, Spawned, configFile } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
 import { message, send } from '../transports/support/http.js'
@@ -99,21 +98,18 @@ describe('mcps-proxy on HTTP', () => {
 
 describe('a client that speaks on stdin', () => {
   const hello = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n'
-  const cases: [string, readonly string[], string, boolean][] = [
-    ['is told at once that a mode is missing', [], hello, true],
-    ['is not told when HTTP was asked for', ['--http'], hello, false],
+  const cases: [string, readonly string[], boolean][] = [
+    ['is told at once that a mode is missing', [], true],
+    ['is not told when HTTP was asked for', ['--http'], false],
   ]
-  for (const [title, args, said, isTold] of cases)
+  for (const [title, args, isTold] of cases)
     test(title, async (t) => {
       const config = configFile(t, { time })
-      const child = spawn(process.execPath, [cli, ...args, '--port', '0', '--config', config], { cwd: root })
-      t.after(() => child.kill('SIGKILL'))
-      child.stdin.write(said)
-      let stderr = ''
-      for await (const chunk of child.stderr) {
-        stderr += String(chunk)
-        if (/without a mode/.test(stderr) || (!isTold && /JSON-RPC 2\.0 ready/.test(stderr))) break
-      }
-      assert.equal(/a client speaks on stdin.*add --stdio.*mcps-proxy --stdio/.test(stderr), isTold, stderr)
+      const proxy = new Spawned(process.execPath, [cli, ...args, '--port', '0', '--config', config])
+      t.after(() => proxy.kill())
+      proxy.write(hello)
+      await until(() => (isTold ? /without a mode/ : /JSON-RPC 2\.0 ready/).test(proxy.stderr))
+      const told = /a client speaks on stdin.*add --stdio.*mcps-proxy --stdio/
+      assert.equal(told.test(proxy.stderr), isTold, proxy.stderr)
     })
 })

@@ -2,37 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type Socket, connect } from 'node:net'
 import { test } from 'node:test'
 import { until } from '../integration/support/waiting.js'
-import { type Scope, front, message, posting as post, statusOf } from './support/http.js'
-
-/** A connection that keeps everything that comes. */
-class Wire {
-  readonly socket: Socket
-  heard = ''
-  isEnded = false
-
-  constructor(t: Scope, port: number) {
-    this.socket = connect(port, '127.0.0.1')
-    this.socket.on('data', (chunk: Buffer) => (this.heard += chunk.toString('latin1')))
-    this.socket.on('error', () => undefined)
-    this.socket.on('close', () => (this.isEnded = true))
-    t.after(() => void this.socket.destroy())
-  }
-
-  say(text: string): void {
-    this.socket.write(text, 'latin1')
-  }
-
-  /** What comes until this is among it. */
-  async hears(text: string): Promise<string> {
-    await until(() => this.heard.includes(text) || this.isEnded)
-    const heard = this.heard
-    this.heard = ''
-    return heard
-  }
-}
+import { front, message, posting as post, raw, send, statusOf } from './support/http.js'
+import { Wire } from './support/wire.js'
 
 const get = (port: number, path: string, fields = ''): string =>
   `GET ${path} HTTP/1.1\r\nHost: localhost:${port}\r\n${fields}\r\n`
@@ -159,4 +132,28 @@ test('the answer to a client that has sent all it wants to is not lost with the 
   wire.socket.end(post(port, message('echo', 1)))
   await until(() => wire.isEnded)
   assert.equal(statusOf(wire.heard), 200)
+})
+
+test('what comes behind a body that is no message is not read', async (t) => {
+  const { port, sessions } = await front(t)
+  const answer = await raw(port, post(port, '{"a') + post(port, message('echo', 2)))
+  assert.deepEqual(answer.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 400'])
+  assert.match(answer, /\r\nconnection: close\r\n/i)
+  assert.equal(sessions.length, 0)
+})
+
+test('however many are sent ahead, all are answered in their order, and none is read before the one in front of it is answered', async (t) => {
+  const { port, sessions } = await front(t)
+  const ahead = post(port, message('echo', 2)).repeat(300)
+  const last = post(port, message('echo', 3), 'Connection: close\r\n')
+  const answers = raw(port, post(port, message('wait', 1)) + ahead + last)
+  await until(() => sessions.length > 0)
+  assert.equal((await send(port, { body: message('echo', 4) })).status, 200)
+  assert.equal(sessions.length, 2)
+  const [asked] = sessions[0]?.received ?? []
+  if (asked?.kind === 'request') sessions[0]?.answer(asked.id, '{"id":"1"}')
+  assert.deepEqual(
+    (await answers).match(/"result":\{"id":"\d"\}/g),
+    ['1', ...Array.from({ length: 300 }, () => '2'), '3'].map((id) => `"result":{"id":"${id}"}`),
+  )
 })

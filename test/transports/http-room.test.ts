@@ -1,44 +1,22 @@
 // More connections than there may be: who goes, and who gets in all the same. Over real sockets of several addresses.
 
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type Socket, connect } from 'node:net'
 import process from 'node:process'
 import { describe, test } from 'node:test'
 import { until } from '../integration/support/waiting.js'
 import { type Front, type Scope, front, message, statusOf } from './support/http.js'
+import { Wire } from './support/wire.js'
 
 /** Elsewhere only one address of loopback is there. */
 const skip = process.platform === 'linux' ? false : 'needs the addresses 127.0.0.2 to 127.0.0.18'
 
 const principalOf = (token: string): string | undefined => (token === 'secret' ? 'me' : undefined)
 
-/** One client, and what it has heard. */
-class Dialled {
-  readonly socket: Socket
-  heard = ''
-  isClosed = false
-
-  constructor(scope: Scope, port: number, localAddress = '127.0.0.1') {
-    this.socket = connect({ port, host: '127.0.0.1', localAddress })
-    this.socket.on('data', (chunk: Buffer) => (this.heard += chunk.toString('latin1')))
-    this.socket.on('error', () => undefined)
-    this.socket.on('close', () => (this.isClosed = true))
-    scope.after(() => void this.socket.destroy())
-  }
-
-  async connected(): Promise<this> {
-    await once(this.socket, 'connect')
-    return this
-  }
-
-  /** The status of the next answer; 0 when the connection was closed instead. */
-  async asks(text: string): Promise<number> {
-    this.heard = ''
-    this.socket.write(text)
-    await until(() => this.heard.includes('}') || this.isClosed)
-    return statusOf(this.heard)
-  }
+/** The status of the next answer; 0 when the connection was closed instead. */
+async function asks(wire: Wire, text: string): Promise<number> {
+  wire.heard = ''
+  wire.say(text)
+  return statusOf(await wire.hears('}'))
 }
 
 function post(port: number, method = 'echo', fields = 'Authorization: Bearer secret\r\n'): string {
@@ -46,24 +24,24 @@ function post(port: number, method = 'echo', fields = 'Authorization: Bearer sec
   return `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\n${fields}Content-Length: ${body.length}\r\n\r\n${body}`
 }
 
-async function dial(scope: Scope, { port }: Front, address?: string): Promise<Dialled> {
-  return new Dialled(scope, port, address).connected()
+async function dial(scope: Scope, { port }: Front, address?: string): Promise<Wire> {
+  return new Wire(scope, port, address).connected()
 }
 
 describe('where a token is asked for', () => {
   test('whoever has it gets in, however many addresses hold connections', { skip }, async (t) => {
     const limits = { connectionsMax: 128 }
     const served = await front(t, { principalOf, limits })
-    const silent: Dialled[] = []
+    const silent: Wire[] = []
     for (let address = 2; address <= 18; address++)
       for (let i = 0; i < 8; i++) silent.push(await dial(t, served, `127.0.0.${address}`))
-    await until(() => silent.filter(({ isClosed }) => isClosed).length === 8)
+    await until(() => silent.filter(({ isEnded }) => isEnded).length === 8)
     assert.ok(
-      silent.every(({ isClosed }, at) => isClosed === (at % 8 === 0 && at < 64)),
+      silent.every(({ isEnded }, at) => isEnded === (at % 8 === 0 && at < 64)),
       'the oldest of each address that has most have gone',
     )
     const statuses: number[] = []
-    for (let call = 0; call < 27; call++) statuses.push(await (await dial(t, served)).asks(post(served.port)))
+    for (let call = 0; call < 27; call++) statuses.push(await asks(await dial(t, served), post(served.port)))
     assert.deepEqual(new Set(statuses), new Set([200]))
     assert.deepEqual(served.warnings, [
       'all 128 connections that there may be are in use: the oldest that has not shown the token is closed for a new one, here one of 127.0.0.2',
@@ -76,12 +54,12 @@ describe('where a token is asked for', () => {
       limits: { connectionsMax: 16 },
     })
     for (let address = 2; address <= 18; address++) await dial(t, served, `127.0.0.${address}`)
-    assert.equal(await (await dial(t, served)).asks(post(served.port)), 200)
+    assert.equal(await asks(await dial(t, served), post(served.port)), 200)
   })
 
   test('hundreds that come at once with the token are all served', async (t) => {
     const served = await front(t, { principalOf, now: () => 0 })
-    const many = Array.from({ length: 300 }, () => new Dialled(t, served.port).asks(post(served.port)))
+    const many = Array.from({ length: 300 }, () => asks(new Wire(t, served.port), post(served.port)))
     assert.deepEqual(new Set(await Promise.all(many)), new Set([200]))
     assert.deepEqual(served.warnings, [])
   })
@@ -92,10 +70,10 @@ describe('where a token is asked for', () => {
       limits: { connectionsMax: 12 },
     })
     const quiet = await dial(t, served, '127.0.0.2')
-    const greedy: Dialled[] = []
+    const greedy: Wire[] = []
     for (let i = 0; i < 12; i++) greedy.push(await dial(t, served, '127.0.0.3'))
-    await until(() => greedy[0]?.isClosed === true)
-    assert.equal(await quiet.asks(post(served.port)), 200)
+    await until(() => greedy[0]?.isEnded === true)
+    assert.equal(await asks(quiet, post(served.port)), 200)
   })
 })
 
@@ -105,43 +83,43 @@ describe('where every connection is in use', () => {
   test('the oldest without a whole request goes first', async (t) => {
     const served = await front(t, { limits })
     const asked = await dial(t, served)
-    assert.equal(await asked.asks(post(served.port)), 200)
+    assert.equal(await asks(asked, post(served.port)), 200)
     const dripping = await dial(t, served)
     dripping.socket.write(post(served.port).slice(0, -1))
     await until(() => dripping.socket.bytesWritten > 100)
     const silent = [await dial(t, served), await dial(t, served)]
-    assert.equal(await (await dial(t, served)).asks(post(served.port)), 200)
-    await until(() => dripping.isClosed)
+    assert.equal(await asks(await dial(t, served), post(served.port)), 200)
+    await until(() => dripping.isEnded)
     assert.deepEqual(
-      [asked, ...silent].map(({ isClosed }) => isClosed),
+      [asked, ...silent].map(({ isEnded }) => isEnded),
       [false, false, false],
     )
     assert.match(served.warnings[0] ?? '', /the oldest that has sent no request is closed for a new one/)
-    assert.equal(await asked.asks(post(served.port)), 200)
+    assert.equal(await asks(asked, post(served.port)), 200)
   })
 
   test('the one that has rested longest goes next, and nobody who is being answered', async (t) => {
     let nowMs = 0
     const served = await front(t, { limits: { connectionsMax: 8 }, now: () => ++nowMs })
-    const wait = async (one: Dialled): Promise<Dialled> => {
+    const wait = async (one: Wire): Promise<Wire> => {
       const before = served.sessions.length
       one.socket.write(post(served.port, 'wait'))
       await until(() => served.sessions.length > before)
       return one
     }
-    const resting: Dialled[] = []
+    const resting: Wire[] = []
     for (let i = 0; i < 3; i++) resting.push(await dial(t, served))
-    for (const one of resting.toReversed()) assert.equal(await one.asks(post(served.port)), 200)
-    const waiting: Dialled[] = []
+    for (const one of resting.toReversed()) assert.equal(await asks(one, post(served.port)), 200)
+    const waiting: Wire[] = []
     for (let i = 0; i < 6; i++) waiting.push(await wait(await dial(t, served)))
     assert.deepEqual(
-      resting.map(({ isClosed }) => isClosed),
+      resting.map(({ isEnded }) => isEnded),
       [false, false, true],
     )
     for (const one of resting.slice(0, 2)) await wait(one)
-    const refused = new Dialled(t, served.port)
-    await until(() => refused.isClosed)
-    assert.ok([...waiting, ...resting.slice(0, 2)].every(({ isClosed }) => !isClosed))
+    const refused = new Wire(t, served.port)
+    await until(() => refused.isEnded)
+    assert.ok([...waiting, ...resting.slice(0, 2)].every(({ isEnded }) => !isEnded))
     assert.match(served.warnings[0] ?? '', /the one that has rested longest is closed for a new one$/)
   })
 
@@ -156,8 +134,8 @@ describe('where every connection is in use', () => {
     await until(() => served.sessions.length === 1)
     const silent = [await dial(t, served), await dial(t, served), await dial(t, served)]
     await dial(t, served)
-    await until(() => silent[0]?.isClosed === true)
-    assert.equal(slow.isClosed, false)
+    await until(() => silent[0]?.isEnded === true)
+    assert.equal(slow.isEnded, false)
   })
 
   test('a system that has no more descriptors is the same', async (t) => {
@@ -165,9 +143,9 @@ describe('where every connection is in use', () => {
     const served = await front(t, { roomOf: () => room })
     const silent = [await dial(t, served), await dial(t, served)]
     room = 'none'
-    assert.equal(await (await dial(t, served)).asks(post(served.port)), 200)
+    assert.equal(await asks(await dial(t, served), post(served.port)), 200)
     assert.deepEqual(
-      silent.map(({ isClosed }) => isClosed),
+      silent.map(({ isEnded }) => isEnded),
       [true, false],
     )
   })

@@ -27,7 +27,12 @@ const told: readonly [code: string, message: string, what: string, remedy: RegEx
     'certificate has expired (CERT_HAS_EXPIRED)',
     /the clock of this machine/,
   ],
-  ['EPROTO', alert('wrong version'), 'TLS failed: wrong version (EPROTO)', /begins with http:\/\/$/],
+  [
+    'EPROTO',
+    alert('wrong version number'),
+    'TLS failed: wrong version number (EPROTO)',
+    /begins with http:\/\/$/,
+  ],
   [
     'EPROTO',
     alert('tlsv13 alert certificate required'),

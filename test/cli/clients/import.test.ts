@@ -631,8 +631,7 @@ describe('the command', () => {
     assert.deepEqual(memory.env, { API_KEY: '${keyring:memory.API_KEY}' })
     assert.deepEqual(others, {})
     const env = { ...process.env, HOME: home.machine.home }
-    const listed = spawnSync(process.execPath, [cli, 'secret', 'list'], { env, encoding: 'utf8' })
-    assert.match(listed.stdout, /^memory\.API_KEY/)
+    assert.match((await runCommand(['secret', 'list'], env)).out, /^memory\.API_KEY/)
     assert.match(
       readFileSync(join(home.machine.home, '.mcps-proxy/secrets.json'), 'utf8'),
       new RegExp(secret),
