@@ -5,7 +5,7 @@
 // `late:<ms>` answers it after that time, `late:<file>` once that is there.
 // IT_STUBBORN: ignores the end of its stdin and SIGTERM, and has a child that does too.
 // IT_TOOLS: names of further tools, which all do what `nonce` does.
-// IT_PAGES: how many tools stand on one page; `stuck` gives the same cursor for ever.
+// IT_PAGES: how many tools stand on one page.
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
