@@ -80,7 +80,7 @@ describe('events of the proxy', () => {
     await until(() => lists.some(({ changed }) => changed.includes('tools')))
     assert.equal(lists[0]?.server, 'a')
     assert((lists[0]?.counts.tools ?? 0) > 10)
-    assert((lists[0]?.bytes.tools ?? 0) > 1000)
+    assert((lists[0]?.bytes.tools ?? 0) > 500)
     await proxy.reload({ mcpServers: { a, b } })
     assert.deepEqual(reloads, [{ schema: 'default', added: ['b'], replaced: [], removed: [], kept: ['a'] }])
     await proxy.close()

@@ -5,7 +5,6 @@
 // `late:<ms>` answers it after that time, `late:<file>` once that is there.
 // IT_STUBBORN: ignores the end of its stdin and SIGTERM, and has a child that does too.
 // IT_TOOLS: names of further tools, which all do what `nonce` does.
-// IT_PAGES: how many tools stand on one page.
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -26,9 +25,6 @@ function late(what, goOn) {
 const seen = []
 const held = new Map()
 const asked = new Map()
-const order = []
-let active = 0
-let activeMax = 0
 let asking = 0
 let grandchild
 
@@ -97,15 +93,11 @@ const tools = {
       }
     }, args.everyMs)
   },
-  /** How many run at a time, and in which order they began. */
+  /** Takes a while. */
   turn: async (id, args) => {
-    order.push(args.n)
-    activeMax = Math.max(activeMax, ++active)
     await ticks(args.ticks)
-    active--
     saying(id, { n: args.n, pid: process.pid })
   },
-  turns: (id) => saying(id, { activeMax, order }),
   tell: (id, args) => {
     tell(args.method, args.params)
     saying(id, {})
@@ -143,15 +135,7 @@ const schemas = {
 }
 const names = [...Object.keys(tools), 'strict', ...(process.env.IT_TOOLS ?? '').split(' ').filter(Boolean)]
 
-function toolPage(cursor) {
-  const all = names.map((name) => ({ name, inputSchema: schemas[name] ?? { type: 'object' } }))
-  const pages = process.env.IT_PAGES
-  if (pages === undefined) return { tools: all }
-  const length = Number(pages)
-  const from = cursor === undefined ? 0 : Number(cursor)
-  const next = from + length
-  return { tools: all.slice(from, next), ...(next < all.length && { nextCursor: String(next) }) }
-}
+const toolList = names.map((name) => ({ name, inputSchema: schemas[name] ?? { type: 'object' } }))
 
 const uriOf = (n) => `it://${process.env.IT_NAME ?? 'server'}/${n}`
 
@@ -172,7 +156,7 @@ const methods = {
     else answer()
   },
   ping: (id) => result(id, {}),
-  'tools/list': (id, params) => result(id, toolPage(params?.cursor)),
+  'tools/list': (id) => result(id, { tools: toolList }),
   'resources/list': (id) =>
     result(id, { resources: ['a', 'b', 'c'].map((name) => ({ name, uri: uriOf(name) })) }),
   'resources/templates/list': (id) => result(id, { resourceTemplates: [] }),
@@ -181,13 +165,9 @@ const methods = {
   'resources/unsubscribe': (id) => result(id, {}),
   'logging/setLevel': (id) => result(id, {}),
   'tools/call': (id, params) => {
-    const tool = tools[params.name] ?? (params.name === 'strict' ? strict : tools.nonce)
+    const tool = tools[params.name] ?? tools.nonce
     void tool(id, params.arguments ?? {}, params._meta?.progressToken)
   },
-}
-
-function strict(id, args) {
-  return tools.turn(id, { ...args, ticks: 0 })
 }
 
 function message(line) {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { until } from '../integration/support/waiting.js'
-import { front, message, posting as post, raw, send, statusOf } from './support/http.js'
+import { front, message, posting as post, statusOf } from './support/http.js'
 import { Wire } from './support/wire.js'
 
 const get = (port: number, path: string, fields = ''): string =>
@@ -132,28 +132,4 @@ test('the answer to a client that has sent all it wants to is not lost with the 
   wire.socket.end(post(port, message('echo', 1)))
   await until(() => wire.isEnded)
   assert.equal(statusOf(wire.heard), 200)
-})
-
-test('what comes behind a body that is no message is not read', async (t) => {
-  const { port, sessions } = await front(t)
-  const answer = await raw(port, post(port, '{"a') + post(port, message('echo', 2)))
-  assert.deepEqual(answer.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 400'])
-  assert.match(answer, /\r\nconnection: close\r\n/i)
-  assert.equal(sessions.length, 0)
-})
-
-test('however many are sent ahead, all are answered in their order, and none is read before the one in front of it is answered', async (t) => {
-  const { port, sessions } = await front(t)
-  const ahead = post(port, message('echo', 2)).repeat(300)
-  const last = post(port, message('echo', 3), 'Connection: close\r\n')
-  const answers = raw(port, post(port, message('wait', 1)) + ahead + last)
-  await until(() => sessions.length > 0)
-  assert.equal((await send(port, { body: message('echo', 4) })).status, 200)
-  assert.equal(sessions.length, 2)
-  const [asked] = sessions[0]?.received ?? []
-  if (asked?.kind === 'request') sessions[0]?.answer(asked.id, '{"id":"1"}')
-  assert.deepEqual(
-    (await answers).match(/"result":\{"id":"\d"\}/g),
-    ['1', ...Array.from({ length: 300 }, () => '2'), '3'].map((id) => `"result":{"id":"${id}"}`),
-  )
 })
