@@ -103,7 +103,11 @@ describe('what a server answers', () => {
       'audio (audio/wav, 3 bytes): /tmp/9\n',
     ],
     ['a link', { content: [{ type: 'resource_link', name: 'n', uri: 'u:1' }] }, 'n  u:1\n'],
-    ['embedded text', { content: [{ type: 'resource', resource: { uri: 'u:1', text: 'held' } }] }, 'held\n'],
+    [
+      'an embedded text',
+      { content: [{ type: 'resource', resource: { uri: 'u:1', text: 'held' } }] },
+      'held\n',
+    ],
     ['a type that is not known', { content: [{ type: 'new', x: 1 }] }, '{"type":"new","x":1}\n'],
     ['nothing', { content: [] }, ''],
   ] as const)

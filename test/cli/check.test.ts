@@ -63,16 +63,32 @@ describe('--check', () => {
   const programs: [string, unknown, RegExp | undefined][] = [
     ['a program of PATH', { command: 'sh' }, undefined],
     ['a whole path', { command: node }, undefined],
-    ['no program', { command: 'no-such-program' }, /"no-such-program", which is in no folder of PATH/],
-    ['a path to nowhere', { command: './nothing' }, /"\.\/nothing" \(seen from .*no program that is there/],
+    [
+      'a program that is nowhere',
+      { command: 'no-such-program' },
+      /"no-such-program", which is in no folder of PATH/,
+    ],
+    [
+      'a path that leads nowhere',
+      { command: './nothing' },
+      /"\.\/nothing" \(seen from .*no program that is there/,
+    ],
     ['a file that is no program', { command: './config.json' }, /no program that is there; check the path/],
-    ['no such folder', { command: 'sh', cwd: 'nowhere' }, /working folder .*nowhere, which is not there/],
+    [
+      'a folder that is not there',
+      { command: 'sh', cwd: 'nowhere' },
+      /working folder .*nowhere, which is not there/,
+    ],
     [
       'a folder of a sandbox that is not there',
       { command: 'sh', sandbox: { filesystem: { read: ['.'], write: ['nowhere'] } } },
       /^ {2}server "s" of group "default" has \S+nowhere in "write" of its "sandbox", which is not there/m,
     ],
-    ['its own PATH', { command: 'sh', env: { PATH: '/nowhere' } }, /"sh", which is in no folder of PATH/],
+    [
+      'a PATH of its own',
+      { command: 'sh', env: { PATH: '/nowhere' } },
+      /"sh", which is in no folder of PATH/,
+    ],
   ]
   for (const [title, server, wanted] of programs)
     test(`looks for ${title}`, async (t) => {
@@ -164,8 +180,16 @@ describe('--check --start', () => {
 describe('a refused start', () => {
   const refusals: [string, (scope: Scope) => readonly string[], number][] = [
     ['a front that is open to the network', () => ['--http', '--host', '0.0.0.0'], 2],
-    ['an address of another', () => ['--http', '--host', '192.0.2.1', '--allow-unauthenticated'], 1],
-    ['a recording in no folder', (t) => ['--stdio', '--record', join(scratch(t), 'none', 'r.jsonl')], 2],
+    [
+      'an address that is none of this machine',
+      () => ['--http', '--host', '192.0.2.1', '--allow-unauthenticated'],
+      1,
+    ],
+    [
+      'a recording that cannot be written',
+      (t) => ['--stdio', '--record', join(scratch(t), 'none', 'r.jsonl')],
+      2,
+    ],
   ]
   for (const [title, args, wanted] of refusals)
     test(`costs no process: ${title}`, async (t) => {

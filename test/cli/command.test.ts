@@ -88,7 +88,11 @@ describe('the command line', () => {
       { words: ['a'], url: 'http://h', header: { A: '1', 'X-B': 'c:d' } },
     ],
     ['replay --verbose 007 b -- x', 'replay', { words: ['007', 'b'], rest: ['x'], verbose: true }],
-    ['replay a --timeout 5 -- x -t 6', 'replay', { words: ['a'], rest: ['x', '-t', '6'], timeout: 5 }],
+    [
+      'replay a --timeout 5 -- x --timeout 6',
+      'replay',
+      { words: ['a'], rest: ['x', '--timeout', '6'], timeout: 5 },
+    ],
     ['doctor files', 'doctor', { words: ['files'] }],
     ['list --profile review', 'list', { profile: 'review' }],
     [
@@ -96,11 +100,15 @@ describe('the command line', () => {
       'sandbox',
       { stdio: true, runtime: 'bubblewrap', 'enable-cors': true },
     ],
-    ['add s --env A=b --force -- c', 'add', { words: ['s'], env: ['A=b'], force: true, rest: ['c'] }],
     [
-      'add s http://h -H A:b --secrets',
+      'add s --env A=b --force -- c -x',
       'add',
-      { words: ['s', 'http://h'], header: { A: 'b' }, secrets: true },
+      { words: ['s'], env: ['A=b'], force: true, rest: ['c', '-x'] },
+    ],
+    [
+      'add s https://h -H A:b --secrets',
+      'add',
+      { words: ['s', 'https://h'], header: { A: 'b' }, secrets: true },
     ],
     ...['--config f', 'connect https://h', 'sandbox --stdio'].map((more): [string, string, object] => [
       `add s -- mcps-proxy ${more}`,

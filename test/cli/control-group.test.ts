@@ -11,7 +11,12 @@ const own = 'sys/fs/cgroup/system.slice/mcps-proxy.service'
 const cases: [title: string, files: Record<string, string>, processesMax: number, want: RegExp[]][] = [
   ['nothing without cgroup v2', { 'proc/self/cgroup': '4:memory:/a\n' }, 256, []],
   ['nothing where no limit is set', { [`${own}/pids.max`]: 'max\n' }, 256, []],
-  ['nothing if all fits', { [`${own}/pids.max`]: '3072\n', [`${own}/memory.max`]: '8589934592\n' }, 256, []],
+  [
+    'nothing where all fits',
+    { [`${own}/pids.max`]: '3072\n', [`${own}/memory.max`]: '8589934592\n' },
+    256,
+    [],
+  ],
   [
     'the tasks, with a number that fits',
     { [`${own}/pids.max`]: '1024\n' },

@@ -8,7 +8,13 @@ import { MemoryFiles } from '../kept/support/memory-files.js'
 import { FakeRuntime, settled } from '../upstream/support/fake-runtime.js'
 
 for (const [title, hasListed, printed, startMs, warning] of [
-  ['prints no message', false, 'hello\n', 120_000, 'stdout has a line that is no JSON-RPC message: hello'],
+  [
+    'prints what is no message',
+    false,
+    'hello\n',
+    120_000,
+    'stdout has a line that is no JSON-RPC message: hello',
+  ],
   ['prints nothing', false, '', 120_000, undefined],
   ['has listed before', true, '', 30_000, undefined],
 ] as const)

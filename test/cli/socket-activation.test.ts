@@ -156,7 +156,11 @@ describe('a gateway on a socket that it was given', { skip: process.platform ===
       /no token, and 0\.0\.0\.0 can be reached/,
       '0.0.0.0',
     ],
-    ['a file', 'LISTEN_PID=$$ exec "$@" 3</dev/null', /^mcps-proxy: descriptor 3 is no socket of TCP/m],
+    [
+      'a file in its place',
+      'LISTEN_PID=$$ exec "$@" 3</dev/null',
+      /^mcps-proxy: descriptor 3 is no socket of TCP/m,
+    ],
   ]
   for (const [title, command, wanted, host] of refused)
     test(`refuses ${title}`, async (t) => {

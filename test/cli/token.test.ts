@@ -125,7 +125,11 @@ describe('token', () => {
   const mistakes: readonly (readonly [title: string, args: readonly string[], why: RegExp])[] = [
     ['nothing to do', [], /needs create, list or revoke/],
     ['no name', ['create'], /needs the name of a token/],
-    ['a name that is none', ['create', 'a b'], /tokens\[0\]\.name is "a b"; must be a name of letters/],
+    [
+      'a name that cannot be used',
+      ['create', 'a b'],
+      /tokens\[0\]\.name is "a b"; must be a name of letters/,
+    ],
     ['a time that is none', ['create', 'ci', '--expires', 'soon'], /it must be like 12h, 30d, 8w/],
     [
       'a day that is past',

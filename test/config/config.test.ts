@@ -429,7 +429,12 @@ describe('the file', () => {
   const refused: [string, () => string, string, RegExp][] = [
     ['missing', () => join(folder, 'none.json'), 'CONFIG_NOT_FOUND', /is not there/],
     ['a folder', () => folder, 'CONFIG_UNREADABLE', /is a folder; name a JSON file/],
-    ['empty', () => file('empty.json', ' \n'), 'CONFIG_NOT_JSON', /is empty; .* or run mcps-proxy add$/],
+    [
+      'empty',
+      () => file('empty.json', ' \n'),
+      'CONFIG_NOT_JSON',
+      /is empty; write .* or run mcps-proxy add$/,
+    ],
     ['a device', () => '/dev/zero', 'CONFIG_UNREADABLE', /not a regular file/],
     [
       'a named pipe',
@@ -449,7 +454,7 @@ describe('the file', () => {
     ],
     [
       'not UTF-8',
-      () => file('latin.json', Buffer.from([0x22, 0xe4, 0x22])),
+      () => file('latin1.json', Buffer.from([0x22, 0xe4, 0x22])),
       'CONFIG_UNREADABLE',
       /not UTF-8/,
     ],
@@ -544,9 +549,21 @@ describe('a name that stands twice in one object', () => {
   const cases: [string, string, string[]][] = [
     ['of a server', '{"mcpServers":{"s":{"command":"a","command":"b"}}}', ['mcpServers.s.command']],
     ['of a map', '{"mcpServers":{"s":{"command":"a","env":{"K":"1","K":"2"}}}}', ['mcpServers.s.env.K']],
-    ['in another way', '{"mcpServers":{"s":{"command":"a"},"\\u0073":{"command":"b"}}}', ['mcpServers.s']],
-    ['of a file', '{"mcpServers":{"s":{"command":"a"}},"mcpServers":{"t":{"command":"b"}}}', ['mcpServers']],
-    ['in comments', '{"mcpServers":{"s":{"command":"a"}, // one\n "s":{"command":"b"},}}', ['mcpServers.s']],
+    [
+      'written in another way',
+      '{"mcpServers":{"s":{"command":"a"},"\\u0073":{"command":"b"}}}',
+      ['mcpServers.s'],
+    ],
+    [
+      'of the file',
+      '{"mcpServers":{"s":{"command":"a"}},"mcpServers":{"t":{"command":"b"}}}',
+      ['mcpServers'],
+    ],
+    [
+      'behind comments',
+      '{"mcpServers":{"s":{"command":"a"}, // one\n "s":{"command":"b"},}}',
+      ['mcpServers.s'],
+    ],
     [
       'three times',
       '{"mcpServers":{"s":{"command":"a","args":[],"args":[],"args":[]}}}',

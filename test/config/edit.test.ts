@@ -72,7 +72,13 @@ describe('a change of the file', () => {
   })
 
   for (const [title, text, schema, edit, problem] of [
-    ['one that is there', commented, 'default', add('a'), /a server 'a' already; --force replaces it/],
+    [
+      'a server that is there',
+      commented,
+      'default',
+      add('a'),
+      /there is a server 'a' already; --force replaces it/,
+    ],
     [
       'a server that is not there',
       commented,

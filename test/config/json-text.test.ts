@@ -9,7 +9,11 @@ const lines = (...all: readonly string[]): string => `${all.join('\n')}\n`
 describe('a member is added', () => {
   const cases: [string, string, string][] = [
     ['to an empty object', '{}', '{\n  "m": {\n    "n": {\n      "c": 1\n    }\n  }\n}'],
-    ['to an empty one below', '{\n\t"m": {}\n}\n', '{\n\t"m": {\n\t\t"n": {\n\t\t\t"c": 1\n\t\t}\n\t}\n}\n'],
+    [
+      'to an empty object below',
+      '{\n\t"m": {}\n}\n',
+      '{\n\t"m": {\n\t\t"n": {\n\t\t\t"c": 1\n\t\t}\n\t}\n}\n',
+    ],
     [
       'behind the comments of an object without members',
       lines('{', '  "m": {', '    // "a": 1', '  }', '}'),
@@ -27,7 +31,11 @@ describe('a member is added', () => {
       lines('{', '  "m": {', '    "a": 1, /* a */', '    "n": {', '      "c": 1', '    },', '  },', '}'),
     ],
     ['on the one line of the others', '{"m": {"a": 1}, "z": 2}', '{"m": {"a": 1, "n": {"c":1}}, "z": 2}'],
-    ['in front of a comment behind them', '{"m": {"a": 1 // a\n}}', '{"m": {"a": 1, "n": {"c":1} // a\n}}'],
+    [
+      'in front of the comment behind the others',
+      '{"m": {"a": 1 // a\n}}',
+      '{"m": {"a": 1, "n": {"c":1} // a\n}}',
+    ],
     [
       'with the line ends of the file',
       '{\r\n  "m": {}\r\n}',
@@ -86,7 +94,11 @@ describe('a member is removed', () => {
       lines('{', '  "n": 1, // n', '  "b": 2', '}'),
       lines('{', '  // n', '  "b": 2', '}'),
     ],
-    ['with lines and CRLF', '{\r\n  "n": {\r\n    "x": 1\r\n  },\r\n  "b": 2\r\n}', '{\r\n  "b": 2\r\n}'],
+    [
+      'with several lines and CRLF',
+      '{\r\n  "n": {\r\n    "x": 1\r\n  },\r\n  "b": 2\r\n}',
+      '{\r\n  "b": 2\r\n}',
+    ],
     ['only where it is', '{ "a": 1 }', '{ "a": 1 }'],
   ]
   for (const [title, text, wanted] of cases)

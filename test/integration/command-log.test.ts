@@ -76,7 +76,11 @@ describe('the log of the command', () => {
 
 describe('a log to stdout', () => {
   const cases = [
-    ['is written where stdout is free', ['--http', '--port', '0'], /"message":"configuration in force/],
+    [
+      'is written where stdout carries no protocol',
+      ['--http', '--port', '0'],
+      /"message":"configuration in force/,
+    ],
     ['is an error where it does', ['--stdio'], undefined],
   ] as const
   for (const [title, args, want] of cases)

@@ -36,7 +36,10 @@ const values: [string, string][] = [
     'members the envelope has too',
     '{"jsonrpc":"1.0","id":7,"id":"x","method":"exit","params":[],"result":{},"error":0}',
   ],
-  ['members we route by', '{"name":"x","_meta":{"progressToken":1},"arguments":{},"uri":"a","requestId":1}'],
+  [
+    'members the proxy routes by',
+    '{"name":"x","_meta":{"progressToken":1},"arguments":{},"uri":"a","requestId":1}',
+  ],
   ['white space between tokens', '{ "a" :\t[ 1 , 2 ] ,\t"b" : { } }'],
   ['deep nesting', `${'['.repeat(100)}1${']'.repeat(100)}`],
   ['a long string', `"${'ü'.repeat(70_000)}"`],

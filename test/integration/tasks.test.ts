@@ -284,7 +284,12 @@ describe('tasks are offered', () => {
     ['as far as the server has them', { s: server({ TASK_PARTS: '' }) }, some, REVISION],
     ['as far as any has them', { s: server({ TASK_PARTS: '' }), o: server() }, all, REVISION],
     ['not to a client of another revision', { s: server() }, undefined, '2025-06-18'],
-    ['not where clients share a server', { s: server({}, { isolation: 'shared' }) }, undefined, REVISION],
+    [
+      'not where clients share what may ask them',
+      { s: server({}, { isolation: 'shared' }) },
+      undefined,
+      REVISION,
+    ],
     ['not by a server without tasks', { s: nodeProgram('echo.mjs', {}, {}) }, undefined, REVISION],
   ]
   for (const [title, servers, wanted, revision] of cases)

@@ -59,7 +59,11 @@ const well: readonly (readonly [name: string, raw: string, read: readonly string
     'GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET / HTTP/1.1\r\n\r\n',
     ['GET / connection=keep-alive ""'],
   ],
-  ['long', `${POST}Content-Length: 9000\r\n\r\n${long}`, [`POST /mcp host=h,content-length=9000 "${long}"`]],
+  [
+    'a long body',
+    `${POST}Content-Length: 9000\r\n\r\n${long}`,
+    [`POST /mcp host=h,content-length=9000 "${long}"`],
+  ],
 ]
 
 /** Nothing is read of these. */
@@ -88,7 +92,10 @@ const refused: readonly (readonly [name: string, raw: string])[] = [
   ['a length and chunks', `${POST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
   ['chunks in HTTP/1.0', 'POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
   ['another coding', `${POST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
-  ['two codings', `${POST}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+  [
+    'codings in two fields',
+    `${POST}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+  ],
   ['a size that is no number', `${chunked}x\r\n`],
   ['a size that is too large', `${chunked}fffffffffffffffff\r\n`],
   ['no size', `${chunked}\r\n`],

@@ -54,9 +54,18 @@ const well: readonly (readonly [name: string, raw: string, read: string, more?: 
   ['a field in another case', `${OK}cOnTeNt-LeNgTh:5\r\n\r\nhello`, '200 hello'],
   ['spaces around a length', `${OK}Content-Length:  5 \r\n\r\nhello`, '200 hello'],
   ['204 has no body', 'HTTP/1.1 204 No Content\r\n\r\n', '204 '],
-  ['304 has no body, with a length', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n', '304 '],
+  [
+    '304 has no body, whatever its length says',
+    'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n',
+    '304 ',
+  ],
   ['Connection: close', `${OK}Connection: close\r\nContent-Length: 2\r\n\r\nhi`, '200 hi', closing],
-  ['it closes, among others', `${OK}Connection: x, Close\r\nContent-Length: 2\r\n\r\nhi`, '200 hi', closing],
+  [
+    'Connection: close among others',
+    `${OK}Connection: x, Close\r\nContent-Length: 2\r\n\r\nhi`,
+    '200 hi',
+    closing,
+  ],
   [
     'Connection: close in a field of its own',
     `${OK}Connection: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi`,
@@ -64,7 +73,11 @@ const well: readonly (readonly [name: string, raw: string, read: string, more?: 
     closing,
   ],
   ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi', '200 hi', closing],
-  ['1.0 that stays', 'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nhi', '200 hi'],
+  [
+    'HTTP/1.0 that stays',
+    'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nhi',
+    '200 hi',
+  ],
   ['until the end', `${OK}Content-Type: x\r\n\r\nall of it`, '200 all of it', { ...closing, ended: true }],
   ['chunks', `${chunked}5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n`, '200 hello world'],
   [
@@ -72,7 +85,11 @@ const well: readonly (readonly [name: string, raw: string, read: string, more?: 
     `${chunked}a\r\n0123456789\r\nA\r\n0123456789\r\n0\r\n\r\n`,
     '200 01234567890123456789',
   ],
-  ['extensions and trailers', `${chunked}5;a=b;c="d"\r\nhello\r\n0;x\r\nA: b\r\nC: d\r\n\r\n`, '200 hello'],
+  [
+    'chunks with extensions and trailers',
+    `${chunked}5;a=b;c="d"\r\nhello\r\n0;x\r\nA: b\r\nC: d\r\n\r\n`,
+    '200 hello',
+  ],
   ['a last chunk with more than one zero', `${chunked}1\r\nx\r\n000\r\n\r\n`, '200 x'],
   [
     'what comes first only says that more will come',

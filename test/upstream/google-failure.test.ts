@@ -80,7 +80,7 @@ describe('a token endpoint', () => {
       /answered HTTP 403$/,
     ],
     [
-      'that answers with a text',
+      'that answers something else',
       'service_account',
       (_seen, response) => json(response, '"x"'),
       /holds none$/,

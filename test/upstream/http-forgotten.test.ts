@@ -33,7 +33,13 @@ const cases: readonly (readonly [
     1,
     /"code":-32002,"message":"No such file"/,
   ],
-  ['a transport with the id, with 404', 404, (id) => rpc(id, -32001, 'Session not found'), 2, forgotten],
+  [
+    'a transport that names the request, with 404',
+    404,
+    (id) => rpc(id, -32001, 'Session not found'),
+    2,
+    forgotten,
+  ],
   [
     'a transport that names the request, with 400',
     400,
@@ -41,7 +47,13 @@ const cases: readonly (readonly [
     2,
     forgotten,
   ],
-  ['words about any session, with 400', 400, () => '{"error":"invalid session cookie"}', 2, forgotten],
+  [
+    'words that may be about any session, with 400',
+    400,
+    () => '{"error":"invalid session cookie"}',
+    2,
+    forgotten,
+  ],
   ['nothing but 404', 404, () => '', 2, forgotten],
 ]
 

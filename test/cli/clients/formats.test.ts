@@ -62,7 +62,13 @@ const edits: readonly [
   removed: readonly string[],
   after: string,
 ][] = [
-  ['toml', 'gets a table where there is none', 'a = 1', [], 'a = 1\n\n[s."x\\""]\nc = "v"\nl = [ "w" ]\n'],
+  [
+    'toml',
+    'gets a table at its end where none goes',
+    'a = 1',
+    [],
+    'a = 1\n\n[s."x\\""]\nc = "v"\nl = [ "w" ]\n',
+  ],
   [
     'toml',
     'keeps what looks like a table in a text',

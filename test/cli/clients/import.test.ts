@@ -551,7 +551,11 @@ describe('the command', () => {
   const hidden = 'ghp_staysecret123456789'
   const places: readonly [title: string, client: string, entry: string][] = [
     ['variables', 'cursor', staying({ command: 'node', env: { SETTING: hidden } })],
-    ['variables, and a member that is not known', 'cursor', `{ "x": 1, "env": { "S": "${hidden}" } }`],
+    [
+      'variables, and has a member that is not understood',
+      'cursor',
+      `{ "x": 1, "env": { "S": "${hidden}" } }`,
+    ],
     ['a header', 'cursor', staying({ url: 'https://h/mcp', headers: { 'X-Access': hidden } })],
     ['arguments', 'cursor', `{ "command": "./s", "args": ["--api-key", "${hidden}"] }`],
     ['an address', 'cursor', staying({ url: `https://h/mcp?key=${hidden}` })],
