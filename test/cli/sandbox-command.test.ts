@@ -19,6 +19,13 @@ import { runCommand } from './support/in-process.js'
 const folder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-command-'))
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 
+/** A server of microsandbox, which is closed after the test. */
+function fakeFor(t: Scope): FakeMicrosandbox {
+  const fake = new FakeMicrosandbox()
+  t.after(() => fake.close())
+  return fake
+}
+
 interface Serving {
   readonly spawned: Spawned
   /** Where it listens. */
@@ -41,7 +48,6 @@ async function serving(
     spawned.child.kill('SIGTERM')
     assert.equal(await spawned.exited, 0)
     assert.equal(fake.running.size, 0, 'every session was stopped')
-    fake.close()
   }
   return { spawned, url: origin.exec(spawned.stderr)?.[1] ?? '', end }
 }
@@ -74,7 +80,7 @@ const env = (serverUrl: string): NodeJS.ProcessEnv => ({
 
 describe('mcps-proxy sandbox', () => {
   test('serves one sandbox under the names of its tools, with its pages', async (t) => {
-    const fake = new FakeMicrosandbox()
+    const fake = fakeFor(t)
     const { url, end } = await serving(t, fake, ['--port', '0'], env(await fake.listen()))
     const coded = await call(url, 'execute_code', { code: 'x=41', session_id: 's' })
     assert.equal(at(coded, 'result', 'code_success'), true)
@@ -114,7 +120,7 @@ describe('mcps-proxy sandbox', () => {
   })
 
   test('takes the only sandbox of a file, and its front', async (t) => {
-    const fake = new FakeMicrosandbox()
+    const fake = fakeFor(t)
     const path = join(folder, 'one.json')
     const sandbox = { type: 'sandbox', runtime: 'microsandbox-server', serverUrl: await fake.listen() }
     const servers = { box: { ...sandbox, files: false }, other: { command: 'no-such-program' } }
@@ -130,7 +136,7 @@ describe('mcps-proxy sandbox', () => {
   })
 
   test('follows its file: a changed sandbox begins anew, a file it cannot use changes nothing, others stay out', async (t) => {
-    const fake = new FakeMicrosandbox()
+    const fake = fakeFor(t)
     const path = join(folder, 'changing.json')
     const sandbox = { type: 'sandbox', runtime: 'microsandbox-server', serverUrl: await fake.listen() }
     const other = { command: process.execPath, args: ['-e', 'process.stdin.resume()'] }
@@ -170,13 +176,13 @@ describe('mcps-proxy sandbox', () => {
     await end()
   })
 
-  test('does not start where nothing can run the code, and says what would mend that', async () => {
+  test('does not start where nothing can run the code, and says what would mend that', async (t) => {
     const { code, err } = await refusal(['--port', '0'], env('http://127.0.0.1:1'))
     assert.equal(code, 1)
     assert.match(err, /no sandbox runtime can be used/)
     const why = 'the server cannot be reached'
     assert.match(err, new RegExp(`microsandbox-server: ${why}: .*; start one with: msb server start`))
-    const fake = new FakeMicrosandbox()
+    const fake = fakeFor(t)
     for (const [url, code, want] of [
       ['http://127.0.0.1:1', 1, `not usable: ${why}`],
       [await fake.listen(), 0, 'usable: isolation vm, limits by the server; used only when it is named'],
@@ -185,11 +191,10 @@ describe('mcps-proxy sandbox', () => {
       assert.equal(checked.code, code)
       assert.match(checked.out, new RegExp(`microsandbox-server +${want}`))
     }
-    fake.close()
   })
 
-  test('beside other servers has its name before those of its tools, and apart sessions behind a token', async () => {
-    const fake = new FakeMicrosandbox()
+  test('beside other servers has its name before those of its tools, and apart sessions behind a token', async (t) => {
+    const fake = fakeFor(t)
     const serverUrl = await fake.listen()
     const py = { type: 'sandbox', runtime: 'microsandbox-server', serverUrl } as const
     const log: string[] = []
@@ -226,6 +231,5 @@ describe('mcps-proxy sandbox', () => {
     )
     await proxy.close()
     assert.equal(fake.running.size, 0)
-    fake.close()
   })
 })
