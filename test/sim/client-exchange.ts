@@ -1,41 +1,18 @@
 // One HTTP request of a client, and what the proxy sends on account of it: one response, or several when the client
 // loses one and asks for the rest.
 
-import type { SimContext } from './byte-flow.js'
-import type { Wrong } from './wrong.js'
-import type { AnswerHead } from './answer-reader.js'
 import type { ClientInbox } from './client-inbox.js'
-import type { Said } from './client-wire.js'
-import { EventReader, type ToldEvent } from './event-reader.js'
-import type { Asked, HttpLine } from './http-line.js'
+import type { Said } from './client.js'
+import type { SimFront } from './front.js'
+import { EventReader, type ToldEvent } from './http-reader.js'
+import type { Asked, Asking, HttpLine, HttpRequests, WireParts } from './http-requests.js'
 import type { Entry } from './ledger.js'
-
-/** What began it: a message, or nothing but the wish to hear. */
-export interface ClientExchange {
-  /** `c3/4`: the client, and the how manieth it is. */
-  readonly name: string
-  /** Undefined for the stream that belongs to no request. */
-  readonly said: Said | undefined
-  /** All of the request has got to the proxy; the proxy has begun to answer it. */
-  heard: boolean
-  isRead: boolean
-  /** The request that is under way is the one for the rest. */
-  isResumed: boolean
-  /** The proxy has begun to answer that one, and so has written what it had kept of the stream. */
-  isReplayed: boolean
-  /** Requests for the rest that were lost: one that comes late takes the stream from the one that is under way. */
-  lostResumes: number
-  /** The last event of it that came. */
-  lastId: string | undefined
-  /** Where it is told now. */
-  line: HttpLine | undefined
-}
 
 /** What a response means for its client. */
 export interface ResponseOwner {
-  head(head: AnswerHead, exchange: ClientExchange): void
-  arrived(exchange: ClientExchange): void
-  answering(exchange: ClientExchange): void
+  /** Counts what gets to the proxy; undefined where there is no order. */
+  order(): number | undefined
+  head?(status: number, headers: ReadonlyMap<string, string>, exchange: ClientExchange): void
   event(event: ToldEvent, exchange: ClientExchange): void
   /** A response that is no stream has ended. */
   answered(answer: Answer, exchange: ClientExchange): void
@@ -52,37 +29,82 @@ export interface Answer {
   readonly upTo: number
 }
 
-/** One response. */
-export class Response implements Asked {
+/** What began it is a message, or nothing but the wish to hear. */
+export class ClientExchange implements Asked {
+  /** `c3/4`: the client, and the how manieth it is. */
+  readonly name: string
+  /** Undefined for the stream that belongs to no request. */
+  readonly said: Said | undefined
+  readonly entries: readonly Entry[]
+  /** All of the request has got to the proxy. */
+  heard = false
+  /** The request that is under way is the one for the rest. */
+  isResumed = false
+  /** The proxy has begun to answer that one, and so has written what it had kept of the stream. */
+  isReplayed = false
+  /** Requests for the rest that were lost: one that comes late takes the stream from the one that is under way. */
+  lostResumes = 0
+  /** The last event of it that came. */
+  lastId: string | undefined
+  /** Where it is told now. */
+  line: HttpLine | undefined
   readonly #owner: ResponseOwner
-  readonly #exchange: ClientExchange
-  readonly #wrong: Wrong
-  readonly #pieces: Buffer[] = []
+  readonly #parts: WireParts
+  #isRead = false
   #status = 0
   #upTo = 0
+  #pieces: Buffer[] = []
   #events: EventReader | undefined
 
-  constructor(owner: ResponseOwner, exchange: ClientExchange, { wrong }: SimContext) {
+  constructor(owner: ResponseOwner, parts: WireParts, name: string | number, said?: Said) {
+    this.name = `${parts.plan.name}/${name}`
+    this.said = said
+    this.entries = said?.entries ?? []
     this.#owner = owner
-    this.#exchange = exchange
-    this.#wrong = wrong
+    this.#parts = parts
   }
 
+  ask(requests: HttpRequests, what: Asking): void {
+    this.line = requests.ask(what, this)
+  }
+
+  /**
+   * While the proxy takes nothing more of its client it leaves bodies unread. HTTP promises no order across connections,
+   * so nobody can say which of those it reads first.
+   */
   arrived(): void {
-    this.#owner.arrived(this.#exchange)
+    if (this.said === undefined || this.heard) return
+    this.heard = true
+    const isRead = this.line?.socket.isPaused() === false
+    // Progress gives a call more time, and a client that takes no events is not told of it.
+    const isDeaf =
+      !this.#parts.http.accept.includes('event-stream') && this.said.text.includes('"progressToken"')
+    for (const entry of this.entries) {
+      entry.order = isRead ? this.#owner.order() : undefined
+      entry.untimed ||= isDeaf
+    }
+    if (this.entries.length > 0) this.said.read()
   }
 
+  /** The proxy has begun to answer, so it has read what asks for nothing. */
   answering(): void {
-    this.#owner.answering(this.#exchange)
+    this.isReplayed = this.isResumed
+    if (this.#isRead) return
+    this.#isRead = true
+    if (this.entries.length === 0) this.said?.read()
   }
 
-  head(head: AnswerHead): void {
-    this.#status = head.status
-    if (head.headers.get('content-type') === 'text/event-stream')
-      this.#events = new EventReader((event) => {
-        for (const each of this.#wrong.event?.(event) ?? [event]) this.#owner.event(each, this.#exchange)
-      })
-    this.#owner.head(head, this.#exchange)
+  head(status: number, headers: ReadonlyMap<string, string>): void {
+    const { wrong } = this.#parts.context
+    this.#status = status
+    this.#upTo = 0
+    this.#pieces = []
+    const isStream = headers.get('content-type') === 'text/event-stream'
+    const told = (event: ToldEvent): void => {
+      for (const each of wrong.event?.(event) ?? [event]) this.#owner.event(each, this)
+    }
+    this.#events = isStream ? new EventReader(told) : undefined
+    this.#owner.head?.(status, headers, this)
   }
 
   body(bytes: Buffer, upTo: number): void {
@@ -92,73 +114,62 @@ export class Response implements Asked {
   }
 
   whole(): void {
-    this.#exchange.line = undefined
-    if (this.#events !== undefined) return this.#owner.ended(this.#exchange)
+    this.line = undefined
+    if (this.#events !== undefined) return this.#owner.ended(this)
     const text = Buffer.concat(this.#pieces).toString()
-    const status = this.#wrong.status?.(this.#status) ?? this.#status
-    this.#owner.answered({ status, text, upTo: this.#upTo }, this.#exchange)
+    const status = this.#parts.context.wrong.status?.(this.#status) ?? this.#status
+    this.#owner.answered({ status, text, upTo: this.#upTo }, this)
   }
 
   gone(): void {
-    const { line } = this.#exchange
-    this.#exchange.line = undefined
-    this.#owner.lost(this.#exchange, line)
+    const { line } = this
+    this.line = undefined
+    this.#owner.lost(this, line)
+  }
+
+  /** Nobody can blame the proxy for what is not heard of these requests. */
+  excuse(): void {
+    for (const entry of this.entries) entry.excused = true
+  }
+
+  /** Gives its client a message; an answer to a batch may have been there before its cancel, and have waited for the others. */
+  told(text: string, upTo: number): void {
+    const answers = (entry: Entry): boolean => this.entries.includes(entry)
+    const place = { stream: this.name, upTo: this.entries.length > 1 ? 0 : upTo }
+    this.#parts.inbox.told(text, { ...place, answers })
+  }
+
+  /** Its requests have no answer but the response. */
+  refuse(answer: Answer): void {
+    const { front, context, inbox } = this.#parts
+    for (const entry of this.entries) {
+      entry.mustSucceed &&=
+        !isCrowded(answer, front) && !(context.ledger.isDisturbed && answer.status === 503)
+      inbox.refused(entry, `HTTP ${answer.status} ${answer.text}`)
+    }
+  }
+
+  /** Whether it asks for nothing and may be refused so. */
+  mayBeRefused({ status }: Answer): boolean {
+    const { front, context } = this.#parts
+    if (status === 503) return !front.listening || context.ledger.isDisturbed
+    return this.said !== undefined && isGarbage(this.said) && (status === 400 || status === 408)
   }
 }
 
-export function newExchange(name: string, said: Said | undefined): ClientExchange {
-  return {
-    name,
-    said,
-    heard: false,
-    isRead: false,
-    isResumed: false,
-    isReplayed: false,
-    lostResumes: 0,
-    lastId: undefined,
-    line: undefined,
-  }
+/** What was said is no message. */
+export function isGarbage({ text }: Said): boolean {
+  return !/[}\]]$/.test(text)
 }
 
-export function entriesOf({ said }: ClientExchange): readonly Entry[] {
-  return said?.entries ?? []
-}
-
-/** Nobody can blame the proxy for what is not heard of these requests. */
-export function excuse(exchange: ClientExchange): void {
-  for (const entry of entriesOf(exchange)) entry.excused = true
-}
-
-/**
- * The request has got to the proxy; `order` counts what does.
- *
- * While the proxy takes nothing more of its client it leaves bodies unread. HTTP promises no order across connections,
- * so nobody can say which of those it reads first.
- */
-export function arrived(exchange: ClientExchange, order: () => number): void {
-  if (exchange.said === undefined || exchange.heard) return
-  exchange.heard = true
-  const isRead = exchange.line?.socket.isPaused() === false
-  for (const entry of entriesOf(exchange)) entry.order = isRead ? order() : undefined
-  if (entriesOf(exchange).length > 0) exchange.said.read()
-}
-
-/** The proxy has begun to answer, so it has read what asks for nothing. */
-export function answering(exchange: ClientExchange): void {
-  exchange.isReplayed = exchange.isResumed
-  if (exchange.isRead || exchange.said === undefined) return
-  exchange.isRead = true
-  if (entriesOf(exchange).length === 0) exchange.said.read()
-}
-
-/** Progress gives a call more time, and a client that takes no events is not told of it. */
-export function deaf({ text, entries }: Said): void {
-  if (text.includes('"progressToken"')) for (const entry of entries) entry.untimed = true
+/** Others have taken the memory for bodies. */
+function isCrowded({ status, text }: Answer, { crowds }: SimFront): boolean {
+  return crowds && status === 503 && text.includes('Too many large messages')
 }
 
 /** A client that goes waits for nothing any more. */
-export function release(inbox: ClientInbox | undefined): void {
-  for (const { entry } of inbox?.waiting ?? []) {
+export function release(inbox: ClientInbox): void {
+  for (const { entry } of inbox.waiting) {
     entry.excused = true
     entry.mustSucceed = false
   }

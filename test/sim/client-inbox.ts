@@ -3,19 +3,11 @@
 import type { SimContext } from './byte-flow.js'
 import type { SimClient, Waiting } from './client.js'
 import { at, noncesIn, numberAt, parse, rawId, rawToken, stampIn, textAt } from './json.js'
-import { ALIEN } from './kept-plan.js'
+import { ALIEN } from './plan.js'
 import { consentTo, isConsent } from './consent.js'
-import { formed, knownError } from './result-form.js'
 import type { Entry, Ledger } from './ledger.js'
-import { ListWatch, type Servers } from './list-watch.js'
-import { ListenWatch } from './listen-watch.js'
-import { markIn } from './questions.js'
-
-const questions: Readonly<Record<string, string>> = {
-  'sampling/createMessage': 'sampling',
-  'elicitation/create': 'elicitation',
-  'roots/list': 'roots',
-}
+import { ListWatch, type Servers, ListenWatch } from './list-watch.js'
+import { markIn, neededFor } from './rounds.js'
 
 /** Where a message came. */
 export interface Source {
@@ -33,7 +25,8 @@ export class ClientInbox {
   readonly #context: SimContext
   readonly #ledger: Ledger
   readonly #waiting = new Map<string, Waiting[]>()
-  readonly #followed = new Set<string>()
+  /** Resources of which it may hear. */
+  readonly followed: Set<string> = new Set()
   readonly #updates = new Map<string, number>()
   readonly #lastBy = new Map<string, number>()
   readonly #listedBy = new Map<string, number>()
@@ -46,12 +39,12 @@ export class ClientInbox {
   readonly lists: ListWatch
   readonly listens: ListenWatch
 
-  constructor(client: SimClient, ledger: Ledger, servers: Servers, context: SimContext) {
+  constructor(client: SimClient, servers: Servers, context: SimContext) {
     this.#client = client
     this.#context = context
-    this.#ledger = ledger
-    this.lists = new ListWatch(client.name, ledger, servers)
-    this.listens = new ListenWatch(client.name, ledger)
+    this.#ledger = context.ledger
+    this.lists = new ListWatch(client.name, context.ledger, servers)
+    this.listens = new ListenWatch(client.name, context.ledger)
   }
 
   /** The proxy has ended the connection, or the client has. */
@@ -70,11 +63,6 @@ export class ClientInbox {
     const same = this.#waiting.get(id)
     if (same === undefined) this.#waiting.set(id, [waiting])
     else same.push(waiting)
-  }
-
-  /** It may hear of this resource from now on. */
-  follow(uri: string): void {
-    this.#followed.add(uri)
   }
 
   /** How often it has heard that this resource has changed. */
@@ -96,7 +84,7 @@ export class ClientInbox {
   /** A client that does not read may be left. */
   gone(): void {
     this.#left = true
-    this.#client.gone()
+    this.#client.wire.gone?.()
     // What the proxy never read it never accepted.
     for (const { entry } of this.waiting) entry.excused ||= this.#wasPaused || entry.heardAt === undefined
   }
@@ -136,20 +124,18 @@ export class ClientInbox {
 
   /** A request was refused by other means than a message. */
   refused(entry: Entry, text: string): void {
-    const waiting = this.#waiting.get(entry.id)
-    const refused = waiting?.find((each) => each.entry === entry)
-    if (waiting === undefined || refused === undefined) return
-    this.#settled(waiting, refused)
+    const refused = this.lost(entry)
+    if (refused === undefined) return
     this.#ledger.answered(entry, false, text)
     refused.next?.(false, text)
   }
 
-  /** The answer to a request was lost on its way. */
-  lost(entry: Entry): void {
-    const waiting = this.#waiting.get(entry.id)
-    const found = waiting?.find((each) => each.entry === entry)
-    if (waiting === undefined || found === undefined) return
-    this.#settled(waiting, found)
+  /** The answer to a request does not come any more. */
+  lost(entry: Entry): Waiting | undefined {
+    const waiting = this.#waiting.get(entry.id) ?? []
+    const lost = waiting.find((each) => each.entry === entry)
+    if (lost !== undefined) this.#settled(waiting, lost)
+    return lost
   }
 
   #message(text: string, message: unknown, from: Source): void {
@@ -270,13 +256,13 @@ export class ClientInbox {
 
   #updated(text: string, message: unknown): void {
     const uri = textAt(message, 'params', 'uri') ?? ''
-    if (!this.#followed.has(uri)) this.#ledger.fail('not-followed', `${this.#client.name}: ${text}`)
+    if (!this.followed.has(uri)) this.#ledger.fail('not-followed', `${this.#client.name}: ${text}`)
     this.#updates.set(uri, this.updates(uri) + 1)
   }
 
   #question(method: string, id: string, text: string): void {
     const { plan } = this.#client
-    const capability = questions[method]
+    const capability = neededFor(method)
     if (!plan.capabilities.some((name) => name === capability)) {
       this.#ledger.fail('not-declared', `${plan.name} is asked: ${text}`)
     }
@@ -284,12 +270,11 @@ export class ClientInbox {
     if (isConsent(parse(text))) return this.#consent(id, nonce)
     this.#ledger.asked(nonce, plan.answerMs)
     if (plan.answerMs === undefined) return
-    if (this.#ledger.isSeveral)
-      this.#context.clock.after(plan.answerMs, () => {
-        if (this.#client.speaks) this.#ledger.answersTo(nonce)
-      })
     const said = `n:${nonce}; ${markIn(text) ?? ''}`
-    this.#client.sayLater(plan.answerMs, `{"jsonrpc":"2.0","id":${id},"result":{"said":"${said}"}}`)
+    this.#context.clock.after(plan.answerMs, () => {
+      if (this.#ledger.isSeveral && this.#client.speaks) this.#ledger.answersTo(nonce)
+      this.#client.say(`{"jsonrpc":"2.0","id":${id},"result":{"said":"${said}"}}`)
+    })
   }
 
   #consent(id: string, nonce: string): void {
@@ -302,8 +287,8 @@ export class ClientInbox {
     if (!isSaid) return
     this.#context.clock.after(answerMs, () => {
       // A client that has said its last word cannot agree any more.
-      if (!this.#client.speaks) return this.#ledger.saysNothing(nonce)
-      if (consent === 'accept') this.#ledger.consents(nonce)
+      if (!this.#client.speaks) return this.#ledger.note(nonce, { untimed: true })
+      if (consent === 'accept') this.#ledger.note(nonce, { consent: 'given' })
       this.#client.say(`{"jsonrpc":"2.0","id":${id},"result":{"action":"${consent}"}}`)
     })
   }
@@ -325,4 +310,40 @@ function chosenOf(waiting: readonly Waiting[], text: string, ok: boolean): Waiti
 
 function isPing({ entry }: Waiting): boolean {
   return entry.method === 'ping'
+}
+
+// How results and errors look in each era (MCP 2026-07-28, Overview: results, errors).
+
+/** Results that a client may keep. */
+const kept = (method: string): boolean => method.endsWith('/list') || method === 'resources/read'
+
+/** Requests during which a server may ask. */
+const asking: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
+
+/** A result says its type to whoever has no session, and to nobody else. */
+export function formed(ledger: Ledger, { root, method, nonce }: Entry, result: unknown, text: string): void {
+  const type = at(result, 'resultType')
+  const isAsked = type === 'input_required'
+  const isStateless = type === 'complete' || (isAsked && asking.has(method) && isWhole(result))
+  const isHinted =
+    isAsked ||
+    !kept(method) ||
+    (numberAt(result, 'ttlMs') !== undefined && textAt(result, 'cacheScope') !== undefined)
+  if (root === undefined ? type !== undefined : !isStateless || !isHinted)
+    ledger.fail('wrong-form', `${nonce} (${method}) was answered ${text}`)
+}
+
+/** There is something to answer where anything is asked, or else a state to come back with. */
+function isWhole(result: unknown): boolean {
+  const asked = at(result, 'inputRequests')
+  if (asked === undefined) return textAt(result, 'requestState') !== undefined
+  return typeof asked === 'object' && asked !== null && Object.keys(asked).length > 0
+}
+
+const reserved: readonly number[] = [-32020, -32021, -32022]
+
+/** Codes that the stateless revision does not know never get to its clients. */
+export function knownError(ledger: Ledger, code: number | undefined, text: string): void {
+  const isUnknown = code === undefined || (code <= -32020 && code >= -32099 && !reserved.includes(code))
+  if (isUnknown || code === -32002) ledger.fail('wrong-form', `an error without a session is ${text}`)
 }

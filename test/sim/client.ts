@@ -1,63 +1,102 @@
 // A scripted client, however it reaches the proxy.
 
-import { type Asking, spelt } from './asking.js'
 import type { SimContext } from './byte-flow.js'
-import { metaMembers } from './request-meta.js'
 import { ClientInbox } from './client-inbox.js'
-import type { ClientWire } from './client-wire.js'
 import { GRACE_MS } from './configuration.js'
 import { noncesIn } from './json.js'
-import type { Entry, Ledger } from './ledger.js'
+import type { Entry } from './ledger.js'
 import type { Servers } from './list-watch.js'
-import type { ClientPlan } from './plan.js'
+import type { ClientPlan, Spelling } from './plan.js'
+import { type RequestMeta, metaMembers } from './request-meta.js'
+
+/** A message, and the requests in it. */
+export interface Said {
+  readonly text: string
+  readonly entries: readonly Entry[]
+  /** Called when the proxy has read it. */
+  readonly read: () => void
+  /** Called when it is about to, where that can be told. */
+  readonly arrives?: (() => void) | undefined
+  /** The request that it gives up. */
+  readonly cancels?: Entry | undefined
+}
+
+/** The way between a client and the proxy. */
+export interface ClientWire {
+  /** The client has not ended its own side. */
+  readonly speaks: boolean
+  /** It is told of what belongs to no request, too. */
+  readonly hears: boolean
+  /** Bytes that the proxy keeps for it. */
+  readonly backlogBytes: number
+  /** The id of its session, over HTTP. */
+  readonly session?: string | undefined
+  /** Everything is given back. */
+  readonly released: boolean
+  send(said: Said): void
+  /** Bytes that the proxy has said in all where the answer to this request comes; undefined where nobody can tell. */
+  taken(entry: Entry): number | undefined
+  /** Stops or goes on reading. */
+  read(on: boolean): void
+  /** The client has nothing more to say. */
+  finish(): void
+  /** Its session has ended, and with it whatever else it has. */
+  gone?(): void
+  /** It is gone from one moment to the next. */
+  vanish(): void
+  /** It loses its connections, and is still there. */
+  cut(): void
+}
+
+/** What a request is besides its text. */
+export interface Asking {
+  readonly method: string
+  readonly service?: string | undefined
+  readonly budgetMs: number
+  readonly mustSucceed?: boolean
+  /** A number unless given. */
+  readonly spelling?: Spelling
+  /** With a progress token, equal to those of other clients. */
+  readonly token?: boolean
+  /** It says by itself what it is. */
+  readonly meta?: RequestMeta | undefined
+}
+
+/** A request that waits for its answer, and what the client does then. */
+export interface Waiting {
+  readonly entry: Entry
+  next?: (ok: boolean, text: string) => void
+}
 
 /** One client, from its first byte to its last. */
 export class SimClient {
   readonly name: string
   readonly plan: ClientPlan
+  readonly wire: ClientWire
   readonly inbox: ClientInbox
   /** Resources that it was granted to follow, and those that it did not want to follow any more at some time. */
   readonly followed: Set<string> = new Set()
   readonly unfollowed: Set<string> = new Set()
   readonly #context: SimContext
-  readonly #ledger: Ledger
-  readonly #wire: ClientWire
   #count = 0
-  #held: Spoken[] | undefined
+  #held: Said[] | undefined
 
-  constructor(context: SimContext, plan: ClientPlan, ledger: Ledger, wire: ClientWire, servers: Servers) {
+  constructor(
+    context: SimContext,
+    plan: ClientPlan,
+    servers: Servers,
+    wireOf: (inbox: ClientInbox) => ClientWire,
+  ) {
     this.name = plan.name
     this.plan = plan
     this.#context = context
-    this.#ledger = ledger
-    this.#wire = wire
-    this.inbox = new ClientInbox(this, ledger, servers, context)
-    wire.start(this.inbox)
+    this.inbox = new ClientInbox(this, servers, context)
+    this.wire = wireOf(this.inbox)
   }
 
   /** It has not ended its own side, and has not been left. */
   get speaks(): boolean {
-    return this.#wire.speaks && !this.inbox.left
-  }
-
-  /** It is told of what belongs to no request, too. */
-  get hears(): boolean {
-    return this.#wire.hears
-  }
-
-  /** Bytes that the proxy keeps for it. */
-  get backlogBytes(): number {
-    return this.#wire.backlogBytes
-  }
-
-  /** The id of its session, where it has one. */
-  get session(): string | undefined {
-    return this.#wire.session
-  }
-
-  /** Its streams are given back. */
-  get released(): boolean {
-    return this.#wire.released
+    return this.wire.speaks && !this.inbox.left
   }
 
   shakeHands(): void {
@@ -67,24 +106,19 @@ export class SimClient {
     const declared = capabilities.map((name) => `"${name}":{}`).join(',')
     const info = `{"name":"${this.name}","version":"1"}`
     this.request(
-      {
-        method: 'initialize',
-        service: undefined,
-        budgetMs: 1200,
-        mustSucceed: true,
-        spelling: 'number',
-        token: false,
-      },
+      { method: 'initialize', budgetMs: 1200, mustSucceed: true },
       () => `"protocolVersion":"${revision}","capabilities":{${declared}},"clientInfo":${info}`,
-      (entry) => {
-        entry.next = () => this.#initialized()
-      },
+      (waiting) => (waiting.next = () => this.#initialized()),
     )
     if (manners === 'eager') this.notify('notifications/initialized')
   }
 
   /** Sends a request; `params` are the members besides `_meta`, made with its nonce. */
-  request(asking: Asking, params: (nonce: string) => string, made?: (entry: Waiting) => void): Entry {
+  request(
+    asking: Asking,
+    params: (nonce: string) => string = () => '',
+    made?: (waiting: Waiting) => void,
+  ): Entry {
     const { entry, text } = this.prepare(asking, params, made)
     this.say(text, [entry])
     return entry
@@ -92,30 +126,20 @@ export class SimClient {
 
   /** A request that is noted as sent, and is sent by whoever asked for it. */
   prepare(
-    { method, service, budgetMs, mustSucceed, spelling, token, meta }: Asking,
+    { method, service, budgetMs, mustSucceed = false, spelling = 'number', token = false, meta }: Asking,
     params: (nonce: string) => string,
-    made?: (entry: Waiting) => void,
+    made?: (waiting: Waiting) => void,
   ): { readonly entry: Entry; readonly text: string } {
-    const count = ++this.#count
-    const nonce = `${this.name}-${count}`
-    const id = spelt(spelling, count)
-    const budget = budgetMs + this.#waitMs
-    const entry = this.#ledger.sent({
-      client: this.name,
-      nonce,
-      id,
-      method,
-      service,
-      budgetMs: budget,
-      mustSucceed,
-    })
+    const nonce = `${this.name}-${++this.#count}`
+    const [count, id] = [this.#count, spelt(spelling, this.#count)]
+    const entry = this.#sent({ nonce, id, method, service, budgetMs, mustSucceed })
     if (meta !== undefined) {
       entry.root = meta.root ?? entry
       entry.head = meta.head ?? 'right'
       // Requests that belong to no session have no order among each other.
       entry.order = undefined
     }
-    const waiting: Waiting = { entry, next: undefined }
+    const waiting: Waiting = { entry }
     this.inbox.expect(waiting)
     made?.(waiting)
     const tokenText = token ? `,"progressToken":${count}` : ''
@@ -129,9 +153,9 @@ export class SimClient {
   /** Asks something else with an id that is in use. */
   again(id: string): void {
     const nonce = `${this.name}-${++this.#count}`
-    const asking = { method: 'ping', service: undefined, budgetMs: 100 + this.#waitMs, mustSucceed: false }
-    const entry = this.#ledger.sent({ client: this.name, nonce, id, ...asking })
-    this.inbox.expect({ entry, next: undefined })
+    const asking = { method: 'ping', service: undefined, budgetMs: 100, mustSucceed: false }
+    const entry = this.#sent({ nonce, id, ...asking })
+    this.inbox.expect({ entry })
     this.say(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`, [entry])
   }
 
@@ -141,7 +165,7 @@ export class SimClient {
     const text = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${entry.id}}}`
     let before: { readonly at: number; readonly taken: number } | undefined
     const arrives = (): void => {
-      const taken = this.#wire.taken(entry)
+      const taken = this.wire.taken(entry)
       if (taken !== undefined) before = { at: this.#context.clock.now, taken }
     }
     this.#say({ text, entries: [], read: () => this.#cancelRead(entry, before), arrives, cancels: entry })
@@ -153,56 +177,44 @@ export class SimClient {
 
   /** Says a line, which holds these requests; nothing but the first is said before the handshake is over. */
   say(text: string, entries: readonly Entry[] = []): void {
-    this.#say({ text, entries, read: undefined, arrives: undefined })
-  }
-
-  /** Later, unless it is gone by then. */
-  sayLater(delayMs: number, text: string): void {
-    this.#context.clock.after(delayMs, () => this.say(text))
+    this.#say({ text, entries, read: () => {} })
   }
 
   /** Stops or goes on reading. */
   read(on: boolean): void {
     this.inbox.paused(!on)
-    this.#wire.read(on)
+    this.wire.read(on)
   }
 
   /** Has nothing more to say, and listens on. */
   finish(): void {
+    const { ledger } = this.#context
     for (const said of this.#held?.splice(0) ?? []) {
       // They come before the answer to `initialize`, and wait for it.
       for (const entry of said.entries) entry.budgetMs += GRACE_MS
       this.#send(said)
     }
     // Whoever says nothing more answers no question, and nobody at a server without sessions waits for that.
-    for (const { entry } of this.inbox.waiting)
-      entry.untimed ||= this.#ledger.sessionless.has(entry.service ?? '')
-    this.#ledger.endedInput(this.name)
-    this.#wire.finish()
-  }
-
-  /** Loses its connections, where it has any that it can lose. */
-  cut(): void {
-    this.#wire.cut()
-  }
-
-  /** The proxy has let its session go. */
-  gone(): void {
-    this.#wire.gone?.()
+    for (const { entry } of this.inbox.waiting) entry.untimed ||= ledger.sessionless.has(entry.service ?? '')
+    ledger.endedInput(this.name)
+    this.wire.finish()
   }
 
   /** Is gone from one moment to the next. */
   vanish(): void {
     this.inbox.vanished()
-    this.#wire.vanish()
+    this.wire.vanish()
   }
 
   /** What comes before the answer to `initialize` waits for it, as long as servers may take to start. */
-  get #waitMs(): number {
-    return (this.plan.patienceMs ?? 0) + (this.plan.manners === 'eager' ? GRACE_MS : 0)
+  #sent(request: Omit<Parameters<SimContext['ledger']['sent']>[0], 'client'>): Entry {
+    const { patienceMs = 0, manners } = this.plan
+    const waitMs = patienceMs + (manners === 'eager' ? GRACE_MS : 0)
+    const budgetMs = request.budgetMs + waitMs
+    return this.#context.ledger.sent({ ...request, client: this.name, budgetMs })
   }
 
-  #say(said: Spoken): void {
+  #say(said: Said): void {
     if (!this.speaks) return
     const [first] = said.entries
     // What belongs to no session does not wait for one.
@@ -213,21 +225,17 @@ export class SimClient {
 
   /** From here on the client hears nothing of that request, but for what is on its way already. */
   #cancelRead(entry: Entry, before: { readonly at: number; readonly taken: number } | undefined): void {
+    const { ledger, clock } = this.#context
     // Where messages may overtake each other, the proxy gives up nothing that it has not got yet.
     const { heardAt } = entry
     if (heardAt === undefined) return
     // Another instance than the one that learns of the cancel first may have got its call after it.
-    if (this.#ledger.isSeveral && heardAt > (entry.cancelledAt ?? heardAt)) return
-    const { now } = this.#context.clock
-    this.#ledger.givenUp(entry)
+    if (ledger.isSeveral && heardAt > (entry.cancelledAt ?? heardAt)) return
+    ledger.givenUp(entry)
     // What waited to be read may have been answered in the meantime, and so may a request that came with its cancel.
-    const isExact = before?.at === now && heardAt !== now
+    const isExact = before?.at === clock.now && heardAt !== clock.now
     if (isExact) entry.silentFrom = before?.taken
-    else this.#context.clock.after(0, () => this.#silence(entry))
-  }
-
-  #silence(entry: Entry): void {
-    entry.silentFrom = this.#wire.taken(entry)
+    else clock.after(0, () => (entry.silentFrom = this.wire.taken(entry)))
   }
 
   #initialized(): void {
@@ -237,30 +245,26 @@ export class SimClient {
     for (const said of held ?? []) this.#send(said)
   }
 
-  #send({ text, entries, read, arrives, cancels }: Spoken): void {
-    const isRead = (): void => {
-      for (const entry of entries) entry.heardAt = this.#context.clock.now
-      read?.()
+  #send(said: Said): void {
+    const { clock, wrong } = this.#context
+    const read = (): void => {
+      for (const entry of said.entries) entry.heardAt = clock.now
+      said.read()
     }
-    const said = this.#context.wrong.fromClient?.(text) ?? text
-    this.#wire.send({ text: said, entries, read: isRead, arrives, cancels })
+    this.wire.send({ ...said, text: wrong.fromClient?.(said.text) ?? said.text, read })
   }
 }
 
-/** A message, and the requests in it. */
-interface Spoken {
-  readonly text: string
-  readonly entries: readonly Entry[]
-  /** Called when the proxy has read it. */
-  readonly read: (() => void) | undefined
-  /** Called when it is about to. */
-  readonly arrives: (() => void) | undefined
-  /** The request that it gives up. */
-  readonly cancels?: Entry | undefined
-}
-
-/** A request that waits for its answer, and what the client does then. */
-export interface Waiting {
-  readonly entry: Entry
-  next: ((ok: boolean, text: string) => void) | undefined
+/** An id in one of the ways in which clients write it. */
+function spelt(spelling: Spelling, count: number): string {
+  switch (spelling) {
+    case 'number':
+      return String(count)
+    case 'string':
+      return `"${count}"`
+    case 'decimal':
+      return `${count}.0`
+    case 'text':
+      return `"é${count}\\u0041"`
+  }
 }

@@ -9,9 +9,8 @@ import type { ServerConfig } from '../../src/upstream/contracts/server-config.js
 import type { MemoryFiles } from '../kept/support/memory-files.js'
 import { serversOf, sources } from './configuration.js'
 import { at } from './json.js'
-import { ALIEN, GONE, type KeptPlan, type Left } from './kept-plan.js'
-import type { Plan, ServerPlan } from './plan.js'
-import { ServerFacts } from './server-facts.js'
+import { ALIEN, GONE, type KeptPlan, type Left, type Plan, type ServerPlan } from './plan.js'
+import { ServerFacts } from './server.js'
 
 export interface EarlierRun {
   readonly plan: Plan

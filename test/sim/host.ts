@@ -3,19 +3,16 @@
 import type { Child, LogSink, Runtime, SpawnSpec } from '../../src/runtime/runtime.js'
 import { type LogStream, Logger } from '../../src/log/log.js'
 import { MemoryFiles } from '../kept/support/memory-files.js'
-import type { SimContext } from './byte-flow.js'
+import { type SimContext, systemError } from './byte-flow.js'
 import { SimFront } from './front.js'
 import { Clock } from './clock.js'
 import { HttpServer } from './http-server.js'
-import { isShown } from './kept-plan.js'
+import { isShown, type ClientPlan, type Plan } from './plan.js'
 import { Ledger } from './ledger.js'
-import type { ClientPlan, Plan } from './plan.js'
 import { Random } from './random.js'
-import { ServerFacts } from './server-facts.js'
-import type { SimServer } from './server.js'
+import { ServerFacts, type SimServer } from './server.js'
 import { StdioServer } from './stdio-server.js'
 import { Trace } from './trace.js'
-import { systemError } from './pipes.js'
 import { type Wrong, changed } from './wrong.js'
 
 /** 2026, as far as the proxy can tell. */
@@ -27,10 +24,7 @@ const DAY_MS = 86_400_000
 export class Host implements SimContext {
   readonly clock: Clock = new Clock()
   readonly trace: Trace = new Trace(() => this.clock.now)
-  readonly ledger: Ledger = new Ledger(
-    () => this.clock.now,
-    (delayMs, run) => void this.clock.after(delayMs, run),
-  )
+  readonly ledger: Ledger = new Ledger(this.clock)
   readonly servers: readonly SimServer[]
   readonly runtime: Runtime
   readonly log: LogSink
@@ -61,10 +55,8 @@ export class Host implements SimContext {
       if (server.total !== undefined) this.ledger.totals.set(server.name, server.total)
       const isStale = plan.kept?.left[at] === 'stale' || server.faulty
       facts.isRecalled = isStale && plan.kept !== undefined && isShown(plan.kept, at)
-      if (server.kind === 'http')
-        return put(this.#http, server.name, new HttpServer(this, facts, this.ledger))
-      const parts = { nextPid: () => this.#pid++, audience: this.audience }
-      return put(this.#stdio, server.name, new StdioServer(this, facts, this.ledger, parts))
+      if (server.kind === 'http') return put(this.#http, server.name, new HttpServer(this, facts))
+      return put(this.#stdio, server.name, new StdioServer(this, facts, this.audience, () => this.#pid++))
     })
     const right = this.#newRuntime()
     this.runtime = changed(right, wrong.runtime?.(right))

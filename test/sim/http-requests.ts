@@ -1,81 +1,288 @@
-// The HTTP requests of one client: its connections, and its session once it has one.
+// The HTTP requests of one client of Streamable HTTP: how it writes them, its connections, and its session once it has one.
 
 import type { SimContext } from './byte-flow.js'
+import type { ClientInbox } from './client-inbox.js'
 import type { SimFront } from './front.js'
-import type { Asked, HttpLine } from './http-line.js'
-import { HttpLines } from './http-lines.js'
-import { type HttpPlan, type HttpRequest, requestText } from './http-request.js'
-import type { Ledger } from './ledger.js'
+import { HttpReader, chunked } from './http-reader.js'
 import type { ClientPlan } from './plan.js'
 import type { Random } from './random.js'
+import type { SimSocket, SocketScript } from './socket.js'
 
-export interface HttpRequestsParts {
+/** A port that nobody listens on. */
+export const PORT = 3095
+
+/** How one client writes its requests. */
+export interface HttpPlan {
+  /** It speaks the older transport: events on one response, messages to another path. */
+  readonly sse: boolean
+  /** It keeps a session; else every request stands for itself. */
+  readonly session: boolean
+  /** It has a stream open for what belongs to no request. */
+  readonly listens: boolean
+  /** It asks for the rest of a stream that it lost. */
+  readonly resumes: boolean
+  readonly accept: string
+  /** Bodies have no length that is said before. */
+  readonly chunked: boolean
+  /** Connections that it keeps for later. */
+  readonly idleMax: number
+  /** How long it takes before it comes back. */
+  readonly againMs: number
+  /** Says who it is. */
+  readonly token?: string
+}
+
+interface HttpRequest {
+  readonly method: 'POST' | 'GET' | 'DELETE'
+  /** That of Streamable HTTP where none is given. */
+  readonly path?: string
+  readonly session: string | undefined
+  readonly revision: string | undefined
+  readonly lastId?: string | undefined
+  readonly body?: string
+  /** The end of the body does not come. */
+  readonly isCut?: boolean
+  /** Lines of its head besides. */
+  readonly fields?: readonly string[]
+}
+
+export type Asking = Omit<HttpRequest, 'session' | 'revision'>
+
+/** More than a body has whose end does not come. */
+const MISSING_BYTES = 10
+
+export function requestText(request: HttpRequest, plan: HttpPlan, random: Random): string {
+  const { method, session, revision, lastId, body, isCut = false, fields = [] } = request
+  const path = request.path ?? random.pick(['/mcp', '/api/default/mcp'])
+  const head = [
+    `${method} ${path} HTTP/1.1`,
+    `Host: ${random.pick(['localhost', '127.0.0.1'])}:${PORT}`,
+    `Accept: ${method === 'GET' ? 'text/event-stream' : plan.accept}`,
+    ...(session === undefined ? [] : [`Mcp-Session-Id: ${session}`]),
+    ...(revision === undefined ? [] : [`MCP-Protocol-Version: ${revision}`]),
+    ...(plan.token === undefined ? [] : [`Authorization: Bearer ${plan.token}`]),
+    ...fields,
+    ...(lastId === undefined ? [] : [`Last-Event-ID: ${lastId}`]),
+  ]
+  if (body === undefined) return `${head.join('\r\n')}\r\n\r\n`
+  const length = Buffer.byteLength(body) + (isCut ? MISSING_BYTES : 0)
+  head.push(
+    'Content-Type: application/json',
+    plan.chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`,
+  )
+  const written = plan.chunked ? `${chunked(body)}${isCut ? '' : '0\r\n\r\n'}` : body
+  return `${head.join('\r\n')}\r\n\r\n${written}`
+}
+
+/** One request that is under way. */
+export interface Asked {
+  /** All of it has got to the proxy. */
+  arrived?(): void
+  /** The proxy says something about it. */
+  answering?(): void
+  head(status: number, headers: ReadonlyMap<string, string>): void
+  /** A piece of the body; `upTo` counts the bytes of the connection up to its end. */
+  body?(bytes: Buffer, upTo: number): void
+  whole?(): void
+  /** The connection has ended before the answer was whole. */
+  gone?(): void
+}
+
+/** What clients over HTTP are made of. */
+export interface HttpParts {
   readonly context: SimContext
-  readonly ledger: Ledger
   readonly front: SimFront
   readonly plan: ClientPlan
   readonly http: HttpPlan
 }
 
-export type Asking = Omit<HttpRequest, 'session' | 'revision'>
+/** The same for one that hears the answers. */
+export interface WireParts extends HttpParts {
+  readonly inbox: ClientInbox
+}
 
 /** How long a body may bring next to nothing, and until that is noticed. */
 const HALF_BODY_MS = 20_000
 
-/** Its connections, and the session once there is one. */
+/** Its connections, of which one is used again where it is free, and the session once there is one. */
 export class HttpRequests {
-  readonly lines: HttpLines
   session: string | undefined
   /** The client says nothing more. */
   isOver = false
-  readonly #parts: HttpRequestsParts
-  readonly #random: Random
+  /** The client has not read for a while. */
+  wasPaused = false
+  readonly random: Random
+  readonly #parts: HttpParts
+  readonly #connect: (script: SocketScript, number: number) => SimSocket
+  readonly #lines = new Set<HttpLine>()
+  readonly #sockets: SimSocket[] = []
+  #isPaused = false
 
-  constructor(parts: HttpRequestsParts) {
+  /** Connections go to the instance with this label, if any is given. */
+  constructor(parts: HttpParts, dice = 'requests', nameOf?: (number: number) => string, label?: string) {
     const { context, front, plan } = parts
     this.#parts = parts
-    this.#random = context.dice(`${plan.name} requests`)
-    this.lines = new HttpLines(
-      (script, number) => front.connect(`${plan.name}.${number}`, plan, script),
-      (what) => this.bad(what),
-    )
+    this.random = context.dice(`${plan.name} ${dice}`)
+    this.#connect = (script, number) =>
+      front.connect(nameOf?.(number) ?? `${plan.name}.${number}`, plan, script, label)
+  }
+
+  /** Bytes that the proxy keeps for them. */
+  get backlogBytes(): number {
+    return this.#sockets.reduce((sum, socket) => sum + (socket.destroyed ? 0 : socket.writableLength), 0)
+  }
+
+  get released(): boolean {
+    return this.#sockets.every(({ destroyed }) => destroyed)
   }
 
   ask(what: Asking, asked: Asked): HttpLine {
-    const { plan, http } = this.#parts
+    const { context, plan, http } = this.#parts
     const speaks = plan.revision !== '2025-03-26' && (this.session !== undefined || !http.session)
     const request = { ...what, session: this.session, revision: speaks ? plan.revision : undefined }
-    const line = this.lines.ask(requestText(request, http, this.#random), asked)
-    if (what.isCut === true) this.#givenUp(line, asked)
+    const line = this.send(requestText(request, http, this.random), asked)
+    // A body whose end does not come is not waited for.
+    if (what.isCut === true)
+      context.clock.after(HALF_BODY_MS, () => {
+        if (line.carries(asked) && !this.wasPaused)
+          context.ledger.fail('late', `half a body of ${plan.name} is still waited for`)
+      })
     return line
   }
 
-  /** After a while, unless it is over by then, or nobody is there. */
-  /** `never` is run instead where the client has ended by then. */
+  send(text: string, asked: Asked): HttpLine {
+    const line = [...this.#lines].find(({ idle }) => idle) ?? new HttpLine(this)
+    this.#lines.add(line)
+    line.ask(text, asked)
+    return line
+  }
+
+  /** After a while, unless nobody is there by then; `never` is run instead where the client has ended. */
   later(run: () => void, never: () => void = () => {}): void {
-    const delayMs = this.#random.next() * this.#parts.http.againMs
+    const delayMs = this.random.next() * this.#parts.http.againMs
     this.#parts.context.clock.after(delayMs, () => {
       if (this.isOver) never()
       else if (this.#parts.front.listening) run()
     })
   }
 
+  read(on: boolean): void {
+    this.#isPaused = !on
+    this.wasPaused ||= !on
+    for (const { socket } of this.#lines) socket.reads(on)
+  }
+
+  /** Most are lost, those that are used more than others. */
+  cut(random: Random): void {
+    for (const line of this.#lines)
+      if (random.chance(line.idle ? 0.2 : 0.8)) line.cut(random.pick(['reset', 'close']))
+  }
+
   /** Who comes back keeps a few connections for it. */
   closeIdle(): void {
-    this.lines.closeIdle(this.isOver ? 0 : this.#parts.http.idleMax)
+    const idle = [...this.#lines].filter((line) => line.idle)
+    for (const line of idle.slice(this.isOver ? 0 : this.#parts.http.idleMax)) line.cut('close')
+  }
+
+  leave(how: 'reset' | 'close'): void {
+    for (const line of this.#lines) line.cut(how)
   }
 
   /** The proxy has said what it must not say. */
   bad(what: string): void {
-    this.#parts.ledger.fail('bad-line', `${this.#parts.plan.name}: ${what}`)
+    this.#parts.context.ledger.fail('bad-line', `${this.#parts.plan.name}: ${what}`)
   }
 
-  /** A body whose end does not come is not waited for. */
-  #givenUp(line: HttpLine, asked: Asked): void {
-    const { context, ledger, plan } = this.#parts
-    context.clock.after(HALF_BODY_MS, () => {
-      if (line.carries(asked) && !this.lines.wasPaused)
-        ledger.fail('late', `half a body of ${plan.name} is still waited for`)
+  connect(script: SocketScript): SimSocket {
+    const socket = this.#connect(script, this.#sockets.length + 1)
+    this.#sockets.push(socket)
+    if (this.#isPaused) socket.reads(false)
+    return socket
+  }
+
+  closed(line: HttpLine): void {
+    this.#lines.delete(line)
+  }
+}
+
+/** One connection, which carries one request at a time and is used again and again. */
+export class HttpLine implements SocketScript {
+  readonly socket: SimSocket
+  readonly #owner: HttpRequests
+  readonly #reader: HttpReader
+  #asked: Asked | undefined
+  /** The proxy has said that it will close. */
+  #isLast = false
+  #isOver = false
+
+  constructor(owner: HttpRequests) {
+    this.#owner = owner
+    this.#reader = new HttpReader({
+      head: ({ first, headers }) => this.#head(first, headers),
+      body: (bytes, upTo) => this.#asked?.body?.(bytes, upTo),
+      whole: () => this.#whole(),
+      over: () => this.#over(),
     })
+    this.socket = owner.connect(this)
+  }
+
+  /** Nothing is under way, and something may be. */
+  get idle(): boolean {
+    return this.#asked === undefined && !this.#isLast && !this.#isOver
+  }
+
+  /** This is under way. */
+  carries(asked: Asked): boolean {
+    return this.#asked === asked
+  }
+
+  ask(text: string, asked: Asked): void {
+    this.#asked = asked
+    this.socket.say(text, () => asked.arrived?.())
+  }
+
+  /** Ends the connection from the client's side, with a last word to the system at the other end or without. */
+  cut(how: 'reset' | 'close'): void {
+    if (this.#isOver) return
+    if (how === 'reset') this.socket.reset()
+    else this.socket.finish()
+    this.#over()
+  }
+
+  wrote(): void {
+    this.#asked?.answering?.()
+  }
+
+  bytes(chunk: Buffer): void {
+    if (!this.#isOver) this.#reader.bytes(chunk)
+  }
+
+  end(): void {
+    this.#reader.end()
+  }
+
+  #head(first: string, headers: ReadonlyMap<string, string>): void {
+    const status = Number(/^HTTP\/1\.1 ([2-5]\d\d) /.exec(first)?.[1])
+    if (Number.isNaN(status)) return this.#owner.bad(first)
+    if (this.#asked === undefined) return this.#owner.bad(`${this.socket.name} is answered and has not asked`)
+    this.#isLast ||= headers.get('connection') === 'close'
+    this.#asked.head(status, headers)
+  }
+
+  #whole(): void {
+    const asked = this.#asked
+    this.#asked = undefined
+    asked?.whole?.()
+    if (this.#isLast) this.#over()
+  }
+
+  #over(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    if (!this.socket.destroyed) this.socket.finish()
+    const asked = this.#asked
+    this.#asked = undefined
+    this.#owner.closed(this)
+    asked?.gone?.()
   }
 }

@@ -1,32 +1,31 @@
 // A scripted server that is reached over Streamable HTTP.
 
-import type { FaultName } from './matrix.js'
-import type { Milestone } from './script-host.js'
-import type { ServerScript } from './server-script.js'
 import type { SimContext } from './byte-flow.js'
-import { RequestReader, SimExchange } from './http-exchange.js'
-import { HttpSession } from './http-session.js'
-import { revisionIn } from './request-meta.js'
-import { parse, textAt } from './json.js'
-import type { Ledger } from './ledger.js'
+import { HttpReader, type HttpHead, chunked, headOf } from './http-reader.js'
+import { parse, rawId, textAt } from './json.js'
+import type { FaultName } from './matrix.js'
 import type { Random } from './random.js'
-import type { ServerFacts } from './server-facts.js'
-import type { SimServer } from './server.js'
+import { namedIn, revisionIn } from './request-meta.js'
+import { type Milestone, Script, type ScriptHost } from './script.js'
+import type { ServerFacts, SimServer } from './server.js'
 import { type Connecting, SimSocket } from './socket.js'
+
+const PAGE = '<html><body>It does not work.</body></html>'
+const HTML = ['Content-Type: text/html']
+const NO_DNS = { kind: 'fails', code: 'ENOTFOUND', message: 'getaddrinfo ENOTFOUND sim' } as const
 
 /** Its connections and sessions, and the faults between them and the proxy. */
 export class HttpServer implements SimServer {
   readonly facts: ServerFacts
-  onMilestone: (milestone: Milestone, instance: string) => void = () => {}
+  onMilestone: (milestone: Milestone) => void = () => {}
   readonly #context: SimContext
-  readonly #ledger: Ledger
   readonly #sessions = new Map<string, HttpSession>()
   readonly #sockets = new Set<SimSocket>()
   #opened = 0
   #dialed = 0
   #connecting: Connecting = { kind: 'connects' }
   /** The next requests are refused so. */
-  #refusals: Refusal[] = []
+  #refusals: { readonly status: number; readonly headers: readonly string[] }[] = []
 
   /** The other faults belong to processes, or to the proxy. */
   readonly #strikes: Readonly<Partial<Record<FaultName, (random: Random) => void>>> = {
@@ -38,21 +37,19 @@ export class HttpServer implements SimServer {
     'http-429': (random) =>
       this.#refuseNext(random, 429, random.chance(0.5) ? [`Retry-After: ${random.int(0, 3)}`] : []),
     'http-502': (random) => {
-      this.#each((session) => session.refuse(502, ['Content-Type: text/html'], PAGE))
-      this.#refuseNext(random, 502, ['Content-Type: text/html'])
+      this.#each((session) => session.refuse(502, HTML, PAGE))
+      this.#refuseNext(random, 502, HTML)
     },
     'tls-failure': () => this.#cutOff({ kind: 'fails-tls' }),
-    'dns-failure': () =>
-      this.#cutOff({ kind: 'fails', code: 'ENOTFOUND', message: 'getaddrinfo ENOTFOUND sim' }),
+    'dns-failure': () => this.#cutOff(NO_DNS),
   }
 
-  constructor(context: SimContext, facts: ServerFacts, ledger: Ledger) {
+  constructor(context: SimContext, facts: ServerFacts) {
     this.facts = facts
     this.#context = context
-    this.#ledger = ledger
   }
 
-  get scripts(): ServerScript[] {
+  get scripts(): Script[] {
     return [...this.#sessions.values()].map(({ script }) => script)
   }
 
@@ -72,18 +69,21 @@ export class HttpServer implements SimServer {
   connect(isTls: boolean): SimSocket {
     const { plan } = this.facts
     const name = `${plan.name}:${++this.#dialed}`
-    const reader = new RequestReader(
-      (head, body) => this.#requested(new SimExchange(socket, head, body)),
-      () => {
+    let exchange: SimExchange | undefined
+    const reader = new HttpReader({
+      head: (head) => (exchange = new SimExchange(socket, head)),
+      body: (bytes) => exchange?.add(bytes),
+      whole: () => exchange && this.#requested(exchange),
+      over: () => {
         this.#sockets.delete(socket)
         this.#each((session) => session.hungUp(socket))
       },
-    )
+    })
     const shape = { sent: plan.stdout, received: plan.stdout, lingers: false }
     const socket: SimSocket = new SimSocket(this.#context, name, shape, reader)
     this.#sockets.add(socket)
     socket.connect(this.#connecting, isTls, this.#context.dice(name).next() * 20)
-    this.#context.clock.after(0, () => this.onMilestone('started', name))
+    this.#context.clock.after(0, () => this.onMilestone('started'))
     return socket
   }
 
@@ -95,8 +95,7 @@ export class HttpServer implements SimServer {
   mend(): void {
     this.#connecting = { kind: 'connects' }
     this.#refusals = []
-    this.facts.holdsInitialize = false
-    this.facts.refusesLists = false
+    this.facts.mend()
     this.#each((session) => session.mend())
     for (const socket of this.#sockets) socket.reads(true)
   }
@@ -110,12 +109,6 @@ export class HttpServer implements SimServer {
     this.#sessions.clear()
   }
 
-  /** It is started again at once, and knows of nobody. */
-  #crash(): void {
-    this.#forget()
-    for (const socket of this.#sockets) socket.reset()
-  }
-
   #refuseNext(random: Random, status: number, headers: readonly string[]): void {
     for (let count = random.int(1, 3); count > 0; count--) this.#refusals.push({ status, headers })
   }
@@ -126,49 +119,48 @@ export class HttpServer implements SimServer {
   }
 
   #requested(exchange: SimExchange): void {
+    const { method } = exchange
+    const { isStateless, standalone } = this.facts.plan
     const refusal = this.#refusals.shift()
     if (refusal !== undefined) return exchange.respond(refusal.status, refusal.headers, PAGE)
-    if (this.facts.plan.isStateless === true) return this.#requestedAlone(exchange)
+    if (isStateless === true)
+      return method === 'POST' ? this.#requestedAlone(exchange) : exchange.respond(405, [], '')
     const id = exchange.headers.get('mcp-session-id')
-    if (id === undefined) return this.#open(exchange)
-    const session = this.#sessions.get(id)
-    if (session === undefined) return exchange.respond(404, [], 'no such session')
-    switch (exchange.method) {
-      case 'POST':
-        return session.take(exchange)
-      case 'GET':
-        return this.facts.plan.standalone ? session.listen(exchange) : exchange.respond(405, [], '')
-      default:
-        this.#sessions.delete(id)
-        session.end()
-        return exchange.respond(200, [], '')
+    const session = id === undefined ? undefined : this.#sessions.get(id)
+    if (id === undefined) {
+      if (textAt(parse(exchange.body), 'method') === 'initialize') this.#newSession().take(exchange)
+      else exchange.respond(400, [], 'no session')
+    } else if (session === undefined) exchange.respond(404, [], 'no such session')
+    else if (method === 'POST') session.take(exchange)
+    else if (method === 'GET') {
+      if (standalone) session.listen(exchange)
+      else exchange.respond(405, [], '')
+    } else {
+      this.#sessions.delete(id)
+      session.end()
+      exchange.respond(200, [], '')
     }
-  }
-
-  #open(exchange: SimExchange): void {
-    if (textAt(parse(exchange.body), 'method') !== 'initialize')
-      return exchange.respond(400, [], 'no session')
-    this.#newSession().take(exchange)
   }
 
   /** Each request stands for itself, and may have the id of another one. */
   #requestedAlone(exchange: SimExchange): void {
-    if (exchange.method !== 'POST') return exchange.respond(405, [], '')
     const fault = mirrorFault(exchange)
-    if (fault !== undefined) this.#ledger.fail('wrong-era', `${this.facts.plan.name}: ${fault}`)
+    if (fault !== undefined) this.#context.ledger.fail('wrong-era', `${this.facts.plan.name}: ${fault}`)
     for (const [name, session] of this.#sessions) if (session.isDone) this.#sessions.delete(name)
     this.#newSession().take(exchange)
   }
 
   #newSession(): HttpSession {
-    const session = new HttpSession(`${this.facts.plan.name}~${++this.#opened}`, {
-      context: this.#context,
-      facts: this.facts,
-      ledger: this.#ledger,
-      reached: (milestone, name) => this.onMilestone(milestone, name),
-      exited: () => this.#crash(),
+    const name = `${this.facts.plan.name}~${++this.#opened}`
+    const session = new HttpSession(name, this.facts, this.#context, {
+      reached: (milestone) => this.onMilestone(milestone),
+      // It is started again at once, and knows of nobody.
+      exited: () => {
+        this.#forget()
+        for (const socket of this.#sockets) socket.reset()
+      },
     })
-    this.#sessions.set(session.name, session)
+    this.#sessions.set(name, session)
     return session
   }
 }
@@ -178,25 +170,246 @@ function mirrorFault({ headers, body }: SimExchange): string | undefined {
   const message = parse(body)
   const method = textAt(message, 'method')
   if (method === 'initialize') return undefined
-  const name =
-    method === 'tools/call' || method === 'prompts/get'
-      ? textAt(message, 'params', 'name')
-      : method === 'resources/read'
-        ? textAt(message, 'params', 'uri')
-        : undefined
   const wanted = [
     ['mcp-protocol-version', revisionIn(message)],
     ['mcp-method', method],
-    ['mcp-name', name],
+    ['mcp-name', namedIn(method ?? '', message)],
     ['mcp-session-id', undefined],
   ] as const
   const wrong = wanted.find(([field, value]) => headers.get(field) !== value)
   return wrong && `${wrong[0]} is ${headers.get(wrong[0])}, not ${wrong[1]}: ${body}`
 }
 
-interface Refusal {
-  readonly status: number
-  readonly headers: readonly string[]
+/** Where a response is cut. */
+type Cut = 'before-headers' | 'mid-headers' | 'mid-body' | 'mid-event'
+
+/** What a session tells its server. */
+interface SessionOwner {
+  readonly reached: (milestone: Milestone) => void
+  /** The program that has all sessions has ended. */
+  readonly exited: () => void
 }
 
-const PAGE = '<html><body>It does not work.</body></html>'
+/** One MCP session: its script, and the exchanges that carry what it says. */
+class HttpSession implements ScriptHost {
+  readonly name: string
+  readonly facts: ServerFacts
+  readonly context: SimContext
+  readonly script: Script
+  readonly reached: (milestone: Milestone) => void
+  readonly exit: () => void
+  readonly #exchanges = new Map<string, SimExchange>()
+  /** Requests whose responses were cut: what belongs to them is lost, since no other stream may carry it. */
+  readonly #lost = new Set<string>()
+  #stream: SimExchange | undefined
+  /** The next response that leaves is cut. */
+  #nextCut: Cut | undefined
+  stays = true
+
+  constructor(name: string, facts: ServerFacts, context: SimContext, { reached, exited }: SessionOwner) {
+    this.name = name
+    this.facts = facts
+    this.context = context
+    this.reached = reached
+    this.exit = exited
+    this.script = new Script(this)
+  }
+
+  after(delayMs: number, run: () => void): void {
+    this.context.clock.after(delayMs, () => {
+      if (this.stays) run()
+    })
+  }
+
+  /** What belongs to a request travels on its own response, where that can carry more than one message. */
+  say(text: string, about?: string): boolean {
+    if (about !== undefined && this.#lost.has(about)) return false
+    const exchange = about === undefined ? undefined : this.#exchanges.get(about)
+    const isAnswer = textAt(parse(text), 'method') === undefined
+    if (exchange !== undefined && about !== undefined && isAnswer) this.#answer(exchange, about, text)
+    else if (exchange !== undefined && (this.facts.plan.events || exchange.isEndless))
+      exchange.event([], text)
+    else if (this.#stream !== undefined && !this.#stream.done) this.#stream.event([], text)
+    else return false
+    return true
+  }
+
+  sayHalf(text: string, about = ''): void {
+    const exchange = this.#exchanges.get(about)
+    if (exchange !== undefined) this.#cutOne(about, exchange, 'mid-body', text)
+  }
+
+  junk(): void {
+    this.#stream?.event([], 'INFO this is a log')
+  }
+
+  /** Takes a message that was posted. */
+  take(exchange: SimExchange): void {
+    const id = rawId(exchange.body)
+    if (textAt(parse(exchange.body), 'method') !== undefined && id !== undefined) {
+      this.#lost.delete(id)
+      this.#exchanges.set(id, exchange)
+    } else exchange.respond(202, [], '')
+    this.script.receive(exchange.body)
+  }
+
+  /** Nobody listens on a connection any more. */
+  hungUp(socket: SimSocket): void {
+    for (const [id, exchange] of this.#exchanges) {
+      if (exchange.socket !== socket || exchange.isOver) continue
+      this.#exchanges.delete(id)
+      this.script.left(id)
+    }
+  }
+
+  /** What was asked is answered, or it has heard that nobody wants an answer. */
+  get isDone(): boolean {
+    return [...this.#exchanges.values()].every(({ isOver }) => isOver)
+  }
+
+  /** The stream on which it speaks by itself. */
+  listen(exchange: SimExchange): void {
+    this.#stream?.finish()
+    this.#stream = exchange
+    exchange.open([])
+  }
+
+  /** Cuts every response that is under way, or else the next one. */
+  cut(how: Cut): void {
+    const open = this.#open()
+    if (open.length === 0) this.#nextCut = how
+    for (const [id, exchange] of open) this.#cutOne(id, exchange, how, 'half a message')
+  }
+
+  /** Answers everything that was not begun to be answered, whatever was asked. */
+  refuse(status: number, headers: readonly string[], body: string): void {
+    for (const [id, exchange] of this.#open()) {
+      if (!exchange.fresh) continue
+      this.#lose(id)
+      exchange.respond(status, headers, body)
+    }
+  }
+
+  /** Nothing that was to be spoilt is. */
+  mend(): void {
+    this.#nextCut = undefined
+    this.script.mend()
+  }
+
+  /** It is forgotten: nothing that was under way comes to an end. */
+  end(): void {
+    this.stays = false
+    this.#stream?.finish()
+    for (const [id, exchange] of this.#open()) this.#cutOne(id, exchange, 'before-headers', '')
+  }
+
+  #open(): [string, SimExchange][] {
+    return [...this.#exchanges].filter(([, exchange]) => !exchange.done)
+  }
+
+  #lose(id: string): void {
+    this.#exchanges.delete(id)
+    this.#lost.add(id)
+  }
+
+  #cutOne(id: string, exchange: SimExchange, how: Cut, text: string): void {
+    this.#lose(id)
+    const half = text.slice(0, text.length / 2)
+    const isEvent = how === 'mid-event'
+    if (isEvent) exchange.open([])
+    if (!exchange.fresh) return exchange.cut(isEvent ? chunked(`data: ${half}`) : '')
+    if (how === 'mid-headers') return exchange.cut('HTTP/1.1 200 OK\r\nContent-Ty')
+    const head = headOf(200, ['Content-Type: application/json', 'Content-Length: 9999'])
+    exchange.cut(how === 'mid-body' ? `${head}${half}` : '')
+  }
+
+  #answer(exchange: SimExchange, id: string, text: string): void {
+    const cut = this.#nextCut
+    this.#nextCut = undefined
+    if (cut !== undefined) return this.#cutOne(id, exchange, cut, text)
+    this.#exchanges.delete(id)
+    const { events, isStateless } = this.facts.plan
+    const opens = isStateless !== true && text.includes('"protocolVersion"')
+    const headers = opens ? [`Mcp-Session-Id: ${this.name}`] : []
+    if (!events) return exchange.respond(200, [...headers, 'Content-Type: application/json'], text)
+    exchange.event(headers, text)
+    exchange.finish()
+  }
+}
+
+/** One request, and the response to it, which may be broken anywhere. */
+class SimExchange {
+  readonly method: string
+  readonly headers: ReadonlyMap<string, string>
+  readonly socket: SimSocket
+  readonly #pieces: Buffer[] = []
+  #stage: 'open' | 'streaming' | 'done' = 'open'
+
+  constructor(socket: SimSocket, { first, headers }: HttpHead) {
+    this.socket = socket
+    this.method = first.split(' ')[0] ?? ''
+    this.headers = headers
+  }
+
+  add(bytes: Buffer): void {
+    this.#pieces.push(bytes)
+  }
+
+  get body(): string {
+    return Buffer.concat(this.#pieces).toString()
+  }
+
+  /** It is answered when nobody listens any more. */
+  get isEndless(): boolean {
+    return this.body.includes('"method":"subscriptions/listen"')
+  }
+
+  /** Nothing of the response has left. */
+  get fresh(): boolean {
+    return this.#stage === 'open'
+  }
+
+  get done(): boolean {
+    return this.isOver || this.socket.destroyed
+  }
+
+  /** The server has said all that it will say. */
+  get isOver(): boolean {
+    return this.#stage === 'done'
+  }
+
+  /** A whole response. */
+  respond(status: number, headers: readonly string[], body: string): void {
+    this.#end(`${headOf(status, [...headers, `Content-Length: ${Buffer.byteLength(body)}`])}${body}`)
+  }
+
+  /** Begins a stream of events where there is none, and adds one. */
+  event(headers: readonly string[], data: string): void {
+    this.open(headers)
+    if (!this.done) this.socket.say(chunked(`data: ${data}\n\n`))
+  }
+
+  open(headers: readonly string[]): void {
+    if (!this.fresh || this.done) return
+    this.#stage = 'streaming'
+    const all = [...headers, 'Content-Type: text/event-stream', 'Transfer-Encoding: chunked']
+    this.socket.say(headOf(200, all))
+  }
+
+  /** Ends a stream of events. */
+  finish(): void {
+    this.#end('0\r\n\r\n')
+  }
+
+  /** Writes this much and cuts the connection behind it. */
+  cut(bytes: string): void {
+    if (this.#end(bytes)) this.socket.resetBehind()
+  }
+
+  #end(bytes: string): boolean {
+    if (this.done) return false
+    this.#stage = 'done'
+    this.socket.say(bytes)
+    return true
+  }
+}

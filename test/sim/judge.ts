@@ -2,14 +2,15 @@
 // work again, and leave nothing behind once it is closed.
 
 import type { ShownState } from '../../src/upstream/contracts/upstream.js'
-import { finalChanges } from './final-changes.js'
-import { call } from './perform.js'
+import { call, perform, visit, grow } from './perform.js'
 import type { SimClient } from './client.js'
 import { EVERYBODY, SESSION_IDLE_MS } from './configuration.js'
 import type { Entry } from './ledger.js'
-import { START_MS } from './plan.js'
-import type { ServerFacts } from './server-facts.js'
+import { START_MS, type ServerPlan } from './plan.js'
+import type { ServerFacts, SimServer } from './server.js'
 import type { World } from './world.js'
+import { type OpenListen, toolsOf } from './list-watch.js'
+import { setOf } from './script.js'
 
 /** Processes for every client at every server, and for those that are being replaced. */
 const ENOUGH = 64
@@ -141,25 +142,14 @@ export interface Try {
 
 /** Calls of every server by one client. */
 export function tries(world: World, client: SimClient): Try[] {
-  client.request(
-    {
-      method: 'tools/list',
-      service: undefined,
-      budgetMs: 1200,
-      mustSucceed: false,
-      spelling: 'number',
-      token: false,
-    },
-    () => '',
-  )
-  const said = world.host.servers.map(({ facts }, index) => {
+  client.request({ method: 'tools/list', budgetMs: 1200 })
+  const said = world.host.servers.map(({ facts }) => {
     const { name } = facts.plan
-    const entry = call(world, client, index, { kind: 'echo', ms: 1, n: 1 })
-    const heard = (): string => entry?.answers[0]?.text ?? 'nothing'
+    const entry = call(world, client, facts.plan, { kind: 'echo', ms: 1, n: 1 })
+    const heard = (): string => entry.answers[0]?.text ?? 'nothing'
     const isWell = (): boolean =>
-      entry !== undefined &&
-      (entry.answers[0]?.ok === true || isStartTooLong(world, facts, entry) || isHeldUp(world, client, entry))
-    return { what: () => `${client.name} called ${name} (${entry?.nonce}) and heard ${heard()}`, isWell }
+      entry.answers[0]?.ok === true || isStartTooLong(world, facts, entry) || isHeldUp(world, client, entry)
+    return { what: () => `${client.name} called ${name} (${entry.nonce}) and heard ${heard()}`, isWell }
   })
   // Where calls may not wait, those of several clients must not come together, nor before a server has started.
   world.pass(SPACE_MS)
@@ -233,7 +223,7 @@ function close(world: World): void {
   if (timers > 0) ledger.fail('left-timer', `${timers} timers are left`)
   const present = [...host.audience.present].filter(({ name }) => name !== EVERYBODY)
   if (present.length > 0) ledger.fail('left-client', `${present.length} clients are not let go`)
-  const held = world.clients.filter((client) => !client.released)
+  const held = world.clients.filter(({ wire }) => !wire.released)
   if (held.length > 0)
     ledger.fail('left-stream', `the streams of ${held.map(({ name }) => name).join()} are left`)
 }
@@ -247,7 +237,7 @@ const LOOK_MS = 25_000
 function judgeFront(world: World): void {
   const { ledger, front } = world.host
   world.pass(SESSION_IDLE_MS + LOOK_MS)
-  const listening = world.clients.filter(({ plan, hears }) => plan.http !== undefined && hears).length
+  const listening = world.clients.filter(({ plan, wire }) => plan.http !== undefined && wire.hears).length
   const asking = world.clients.flatMap(openPosts).length + world.clients.filter(owes).length
   if (front.served > listening + asking)
     ledger.fail(
@@ -268,4 +258,202 @@ function owes({ plan, inbox }: SimClient): boolean {
     plan.http !== undefined &&
     inbox.waiting.some(({ entry }) => entry.root === undefined && entry.mayStandStill)
   )
+}
+
+// The end of a run with several instances: all of them serve every client again, and nothing is left once they are closed.
+
+/** A lease of an instance that has ended is over by then, and so is the grace of one that finishes what it has. */
+const REST_MS = 15_000
+
+/** What was on its way to the store, when its instance was killed, is lost. */
+const UNDER_WAY_MS = 500
+
+export function judgeInstances(world: World): void {
+  const { ledger } = world.host
+  calm(world)
+  world.instances?.calm()
+  world.pass(REST_MS)
+  judgeEnded(world)
+  // Clients whose sessions have ended with an instance notice that now.
+  for (const client of world.plan.clients.keys()) perform(world, { gapMs: 0, kind: 'ping', client }, 0)
+  world.pass(REST_MS)
+  const seats = world.seats.filter((client): client is SimClient => client?.speaks === true)
+  const [plan] = world.plan.clients
+  if (plan !== undefined) seats.push(world.attach({ ...plan, manners: 'proper' }))
+  world.pass(REST_MS)
+  const labels = world.instances?.labels ?? []
+  // The balancer chooses for each request.
+  const round = (): readonly Try[] =>
+    labels.flatMap(() => seats.filter(({ speaks }) => speaks).flatMap((client) => tries(world, client)))
+  // The first calls may wait too long for the start of their server.
+  round()
+  world.pass(REST_MS)
+  const tried = round()
+  world.pass(REST_MS)
+  for (const { what, isWell } of tried) if (!isWell()) ledger.fail('not-recovered', what())
+  closeAll(world)
+}
+
+/** A session that its client has ended is ended for every instance. */
+function judgeEnded(world: World): void {
+  const { ledger } = world.host
+  for (const { plan, session, at } of ledger.ended) {
+    const isUncertain = ledger.disturbances.some((disturbed) => Math.abs(disturbed - at) < UNDER_WAY_MS)
+    if (isUncertain) continue
+    for (const label of world.instances?.labels ?? [])
+      visit(world, { plan, session, label }, () =>
+        ledger.fail('ended-session', `${label} serves the session that ${plan.name} has ended`),
+      )
+  }
+  world.pass(UNDER_WAY_MS)
+}
+
+// The last changes of a run: everything works again, so each client that follows lists or resources must be notified of
+// one more change, whatever happened to the servers before.
+
+/** By then it is known everywhere. */
+const NEWS_MS = 3000
+
+const LIST_CHANGED = 'notifications/tools/list_changed'
+
+/** Every server has a tool more, and a resource that has changed. */
+export function finalChanges(world: World): void {
+  const servers = world.host.servers.filter(speaksUp)
+  const clients = world.clients.filter(({ speaks }) => speaks)
+  const waits = [
+    ...clients
+      .filter(({ wire }) => wire.hears)
+      .flatMap((client) => [...listWaits(world, client, servers), ...updateWaits(world, client, servers)]),
+    ...clients.flatMap((client) => listenWaits(world, client, servers)),
+  ]
+  for (const server of servers) {
+    grow(world, server)
+    for (const script of server.scripts) script.updated()
+  }
+  world.pass(NEWS_MS)
+  for (const { check, what, has } of waits) if (!has()) world.host.ledger.fail(check, what)
+}
+
+interface Wait {
+  readonly check: 'stale-list' | 'not-updated'
+  readonly what: string
+  readonly has: () => boolean
+}
+
+/** It says what changes at any time: one that rests, or has no way to say it, tells nobody. */
+function speaksUp({ facts: { plan } }: SimServer): boolean {
+  if (plan.kind === 'stdio') return plan.idleTimeoutMs === undefined
+  return plan.standalone && !plan.faulty
+}
+
+function listWaits(world: World, client: SimClient, servers: readonly SimServer[]): Wait[] {
+  const { name, inbox, plan } = client
+  // Who never says that it is ready hears of no changes.
+  if (plan.manners === 'session' || !inbox.lists.has('tools/list')) return []
+  if (!servers.some((server) => mustHear(world, client, server))) return []
+  const before = inbox.lists.told(LIST_CHANGED)
+  return [
+    {
+      check: 'stale-list',
+      what: `${name} was not told that there are more tools`,
+      has: () => inbox.lists.told(LIST_CHANGED) > before,
+    },
+  ]
+}
+
+/** What is told on account of requests that stay open. */
+function listenWaits({ host }: World, { inbox }: SimClient, servers: readonly SimServer[]): Wait[] {
+  return inbox.listens.open.flatMap((listen): Wait[] => {
+    const { entry, heard, news } = listen
+    if (heard === undefined) return []
+    const uris = servers
+      .filter(({ facts }) => !host.ledger.replaced.has(facts.plan.name))
+      .map(({ facts }) => `sim://${facts.plan.name}/a`)
+      .filter((uri) => heard.uris.includes(uri))
+    const waits = uris.map((uri): Wait => {
+      const before = news.get(uri) ?? 0
+      const what = `${entry.nonce} listens for ${uri} and was not told that it has changed`
+      return { check: 'not-updated', what, has: () => (news.get(uri) ?? 0) > before }
+    })
+    return heard.hasTools && servers.some(isOfAll) ? [...waits, toolsWait(listen)] : waits
+  })
+}
+
+function toolsWait(listen: OpenListen): Wait {
+  const before = toolsOf(listen)
+  const what = `${listen.entry.nonce} was not told that there are more tools`
+  return { check: 'stale-list', what, has: () => toolsOf(listen) > before }
+}
+
+/** Whoever listens sees its lists, whatever it can be asked. */
+function isOfAll({ facts: { plan } }: SimServer): boolean {
+  return plan.isStateless === true && plan.protocol !== 'auto'
+}
+
+function updateWaits(world: World, client: SimClient, servers: readonly SimServer[]): Wait[] {
+  const { replaced } = world.host.ledger
+  return servers.flatMap(({ facts }) => {
+    const uri = `sim://${facts.plan.name}/a`
+    const isFollowing = client.followed.has(uri) && !client.unfollowed.has(uri)
+    if (!isFollowing || replaced.has(facts.plan.name)) return []
+    const before = client.inbox.updates(uri)
+    const what = `${client.name} follows ${uri} and was not told that it has changed`
+    return [{ check: 'not-updated', what, has: () => client.inbox.updates(uri) > before }]
+  })
+}
+
+// Which clients must hear what one server says of its lists.
+
+/** What starts no process that only one client uses. */
+const quiet: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'no/such',
+  'logging/setLevel',
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+])
+
+/**
+ * Whether a process runs that tells the proxy, and whose lists the client looks at.
+ *
+ * A client whose own process is not started sees what is kept for clients like it, or else what others share; nobody
+ * tells the proxy of changes where no such process runs.
+ */
+function mustHear(world: World, client: SimClient, { facts, scripts }: SimServer): boolean {
+  const up = scripts.filter(({ isUp }) => isUp)
+  // One that ended before the proxy knew that it has no sessions is started for each client that calls.
+  const isForEach = up.length > facts.plan.processes && !up.some((script) => script.serves(client.name))
+  if (isForEach && facts.plan.protocol === 'auto') return false
+  if (!isAlone(client, facts.plan) || world.plan.ownStart === 'with-client') return true
+  // A process that served it may be the one for its requests without a session.
+  if (isWithoutSession(world, client)) return false
+  if (up.some((script) => script.serves(client.name))) return true
+  const own = setOf(client.plan.capabilities)
+  const isShown = ['', own].every((set) => up.some(({ declared }) => declared === set))
+  return isShown && isIn('auto', facts.plan) && isQuiet(world, client)
+}
+
+/** Whether the client has a process of its own, once it is started. */
+function isAlone({ plan }: SimClient, server: ServerPlan): boolean {
+  // Everybody shares what has no sessions; only what starts with a call may not be known as such.
+  const isFound = server.protocol !== 'auto' || !isIn('session', server)
+  if (server.isStateless === true && isFound) return false
+  return isIn('session', server) || (isIn('auto', server) && plan.capabilities.length > 0)
+}
+
+/** Over HTTP sessions are always dealt with in the same way. */
+function isIn(isolation: ServerPlan['isolation'], server: ServerPlan): boolean {
+  return (server.kind === 'http' ? 'auto' : server.isolation) === isolation
+}
+
+function isWithoutSession({ host }: World, { name }: SimClient): boolean {
+  return [...host.ledger.entries.values()].some(({ client, root }) => client === name && root !== undefined)
+}
+
+function isQuiet({ host }: World, { name }: SimClient): boolean {
+  const own = [...host.ledger.entries.values()].filter((entry) => entry.client === name)
+  return own.every(({ method }) => quiet.has(method))
 }

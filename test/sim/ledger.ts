@@ -5,7 +5,8 @@
 // in its progress, in what a server asks on its behalf.
 
 import type { Check } from './checks.js'
-import type { Head } from './request-head.js'
+import type { Clock } from './clock.js'
+import type { Head } from './request-meta.js'
 import { type ClientPlan, TOTAL } from './plan.js'
 
 /** What a checker found wrong. */
@@ -29,8 +30,8 @@ export interface Job {
   open: number
 }
 
-/** One request of one client. */
-export interface Entry {
+/** A request of a client as it is sent. */
+interface Sent {
   readonly client: string
   readonly nonce: string
   /** As it was written. */
@@ -38,46 +39,50 @@ export interface Entry {
   readonly method: string
   /** The server that it is for, where it is for one. */
   readonly service: string | undefined
+  /** How long it may take without any sign of life. */
+  budgetMs: number
+  /** The server does what it is asked, and the answer must be its own. */
+  mustSucceed: boolean
+}
+
+/** One request of one client, and what became of it. */
+export interface Entry extends Sent {
   readonly sentAt: number
   /** Of a request without a session: the first of its call, which may be itself. */
-  root: Entry | undefined
+  root?: Entry | undefined
   /** What its head says where it comes over HTTP without a session, and whether it must be refused for that. */
   head: Head
   isMisheaded: boolean
   /** Its client has closed the response. */
   isClosed: boolean
-  /** How long it may take without any sign of life. */
-  budgetMs: number
-  /** The server does what it is asked, and the answer must be its own. */
-  mustSucceed: boolean
-  cancelledAt: number | undefined
+  cancelledAt?: number | undefined
   /** The proxy knew that nobody wants an answer any more. */
-  givenUpAt: number | undefined
+  givenUpAt?: number | undefined
   /** Of all that its client is told, what comes behind so many bytes was said after its cancel had been read. */
-  silentFrom: number | undefined
+  silentFrom?: number | undefined
   /** The arguments as they were written. */
-  args: string | undefined
+  args?: string | undefined
   /** The nonce in the arguments: that of the first request of a call, also where they come again. */
-  about: string | undefined
+  about?: string | undefined
   executed: number
   /** Whether its user must agree, has done so, or was asked. */
-  consent: 'needed' | 'asked' | 'given' | undefined
+  consent?: 'needed' | 'asked' | 'given' | undefined
   /** Its server was removed: until then it may wait to know whether another one has its name. */
   namelessUntil: number
   /** Where it was executed last. */
-  job: Job | undefined
+  job?: Job | undefined
   /** What the server answered, behind the id. */
-  reply: string | undefined
+  reply?: string | undefined
   /** What came back, and when. */
   readonly answers: { readonly at: number; readonly ok: boolean; readonly text: string }[]
   /** When the proxy had it, and afterwards when its client last heard of it; undefined on its way there. */
-  heardAt: number | undefined
+  heardAt?: number | undefined
   /**
    * The how manieth it was to be sent, or to get to the proxy where one may overtake another.
    *
    * Infinity where no order is kept; undefined when nobody can tell, since the proxy did not read when it came.
    */
-  order: number | undefined
+  order?: number | undefined
   progress: number
   /** Its server may have asked about it, so that its time may stand still up to its total. */
   mayStandStill: boolean
@@ -86,7 +91,7 @@ export interface Entry {
   /** It has got one about another call of its client, which may come again in its next requests. */
   hasLateQuestion: boolean
   /** Since when its client is being asked about it, how many things, and for how long it was before. */
-  askedAt: number | undefined
+  askedAt?: number | undefined
   asks: number
   askedMs: number
   /** Its client did not read for a while, and cannot tell when the answer came. */
@@ -131,25 +136,22 @@ export class Ledger {
   readonly replaced: Set<string> = new Set()
   /** How often a changed configuration has touched each server. */
   readonly reloads: Map<string, number> = new Map()
-  readonly #now: () => number
-  readonly #later: (delayMs: number, run: () => void) => void
+  /** Resources that servers were asked to tell of. */
+  readonly followed: Set<string> = new Set()
+  readonly #clock: Clock
   /** A call of these servers may take so many times its timeout in all. */
   readonly totals: Map<string, number> = new Map()
   /** Servers without sessions: what they ask is asked between two requests. */
   readonly sessionless: Set<string> = new Set()
   /** The proxy was asked to close. */
   isClosing = false
-  /** Resources that servers were asked to tell of. */
-  readonly #followed = new Set<string>()
   #severalSince: number | undefined
   readonly #lastExecuted = new Map<string, number>()
   /** Calls whose process ended with them, with what they were told. */
   readonly #lostWithAnother: { readonly entry: Entry; readonly text: string }[] = []
 
-  /** `later` runs something after so many milliseconds. */
-  constructor(now: () => number, later: (delayMs: number, run: () => void) => void) {
-    this.#now = now
-    this.#later = later
+  constructor(clock: Clock) {
+    this.#clock = clock
   }
 
   /** An instance has ended, or was without the store for a while, so that what needs another one was refused. */
@@ -159,19 +161,15 @@ export class Ledger {
 
   /** Another instance may be taken to run that has ended, or the other way round. */
   get isUnsettled(): boolean {
-    return this.#now() - (this.disturbances.at(-1) ?? -Infinity) < UNSETTLED_MS
+    return this.#clock.now - (this.disturbances.at(-1) ?? -Infinity) < UNSETTLED_MS
   }
 
   get now(): number {
-    return this.#now()
-  }
-
-  endedSession(plan: ClientPlan, session: string): void {
-    this.ended.push({ plan, session, at: this.#now() })
+    return this.#clock.now
   }
 
   disturbed(): void {
-    this.disturbances.push(this.#now())
+    this.disturbances.push(this.now)
   }
 
   /** A changed configuration touches a server. */
@@ -185,80 +183,54 @@ export class Ledger {
     for (const entry of this.entries.values()) {
       if (entry.answers.length > 0) continue
       const { service = '' } = entry
-      if (removed.includes(service)) entry.namelessUntil = this.#now() + waitMs
-      if (added.includes(service)) entry.namelessUntil = Math.min(entry.namelessUntil, this.#now())
+      if (removed.includes(service)) entry.namelessUntil = this.now + waitMs
+      if (added.includes(service)) entry.namelessUntil = Math.min(entry.namelessUntil, this.now)
     }
   }
 
   /** How often the configuration has changed. */
   get reloadsCount(): number {
-    let sum = 0
-    for (const count of this.reloads.values()) sum += count
-    return sum
+    return [...this.reloads.values()].reduce((sum, count) => sum + count, 0)
   }
 
   fail(check: Check, what: string): void {
-    if (this.failures.length < 20) this.failures.push({ check, what: what.slice(0, 600), at: this.#now() })
+    if (this.failures.length < 20) this.failures.push({ check, what: what.slice(0, 600), at: this.now })
   }
 
-  sent(
-    entry: Pick<Entry, 'client' | 'nonce' | 'id' | 'method' | 'service' | 'budgetMs' | 'mustSucceed'>,
-  ): Entry {
-    const now = this.#now()
-    const { client, nonce, id, method, service, budgetMs, mustSucceed } = entry
-    const whole: Entry = {
-      client,
-      nonce,
-      id,
-      method,
-      service,
-      budgetMs,
-      mustSucceed,
-      sentAt: now,
-      root: undefined,
+  sent(request: Sent): Entry {
+    const flags = { isMisheaded: false, isClosed: false, untimed: false, excused: false }
+    const asked = { mayStandStill: false, questions: 0, hasLateQuestion: false, asks: 0, askedMs: 0 }
+    const entry: Entry = {
+      ...request,
+      ...flags,
+      ...asked,
+      sentAt: this.now,
       head: 'right',
-      isMisheaded: false,
-      isClosed: false,
-      cancelledAt: undefined,
-      givenUpAt: undefined,
-      silentFrom: undefined,
-      args: undefined,
-      about: undefined,
       executed: 0,
-      consent: undefined,
       namelessUntil: -Infinity,
-      job: undefined,
-      reply: undefined,
       answers: [],
-      heardAt: undefined,
-      order: Number(nonce.split('-')[1]),
-      progress: Number.NEGATIVE_INFINITY,
-      mayStandStill: false,
-      questions: 0,
-      hasLateQuestion: false,
-      askedAt: undefined,
-      asks: 0,
-      askedMs: 0,
-      untimed: false,
-      excused: false,
+      order: Number(request.nonce.split('-')[1]),
+      progress: -Infinity,
     }
-    this.entries.set(entry.nonce, whole)
-    return whole
+    this.entries.set(entry.nonce, entry)
+    return entry
+  }
+
+  /** Notes what has become of a request, if there is one with this nonce. */
+  note(nonce: string, what: Partial<Pick<Entry, 'mayStandStill' | 'reply' | 'consent' | 'untimed'>>): void {
+    Object.assign(this.entries.get(nonce) ?? {}, what)
   }
 
   /** A server has begun with a call that it must not do twice. */
   executed(nonce: string, instance: string, text: string, job: Job): void {
-    const entry = this.entries.get(nonce)
-    if (entry === undefined)
-      return this.fail('invented', `${instance} was asked for ${nonce}, which nobody sent`)
+    const entry = this.#worked(nonce, instance, job)
+    if (entry === undefined) return
     entry.executed++
-    entry.job = job
     if (entry.consent !== undefined && entry.consent !== 'given')
       this.fail('unconfirmed', `${instance} was asked for ${nonce}, to which its user did not agree`)
     if (entry.isMisheaded) this.fail('wrong-head', `${instance} was asked for ${nonce}: ${text}`)
     // A cancel may overtake its call where that waits for its session, and another instance learns of it later.
-    const isVain = entry.givenUpAt !== undefined && this.#now() - entry.givenUpAt > UNDER_WAY_MS
-    if (isVain && job.stays() && !this.isSeveral)
+    if (this.#isVain(entry, job) && !this.isSeveral)
       this.fail('begun-in-vain', `${nonce} was given up and then begun by ${instance}`)
     if (entry.args !== undefined && !text.includes(`"arguments":${entry.args}}`))
       this.fail('altered', `${entry.args} got to ${instance} as ${text}`)
@@ -271,33 +243,20 @@ export class Ledger {
 
   /** A server without sessions goes on with a call that it has begun before. */
   wentOn(nonce: string, instance: string, job: Job): void {
-    const entry = this.entries.get(nonce)
-    if (entry === undefined)
-      return this.fail('invented', `${instance} was asked for ${nonce}, which nobody sent`)
-    entry.job = job
-    if (entry.givenUpAt !== undefined && job.stays() && this.#now() - entry.givenUpAt > UNDER_WAY_MS)
+    const entry = this.#worked(nonce, instance, job)
+    if (entry !== undefined && this.#isVain(entry, job))
       this.fail('begun-in-vain', `${nonce} was given up and then gone on with by ${instance}`)
   }
 
-  /** A server was asked to tell of a resource. */
-  follows(uri: string): void {
-    this.#followed.add(uri)
-  }
-
-  isFollowed(uri: string): boolean {
-    return this.#followed.has(uri)
-  }
-
-  /** A server without sessions wants to know something before it is asked again: its client is asked meanwhile. */
-  asksAnew(nonce: string): void {
+  #worked(nonce: string, instance: string, job: Job): Entry | undefined {
     const entry = this.entries.get(nonce)
-    if (entry !== undefined) entry.mayStandStill = true
+    if (entry === undefined) this.fail('invented', `${instance} was asked for ${nonce}, which nobody sent`)
+    else entry.job = job
+    return entry
   }
 
-  /** A server has answered a call; `rest` is what stands behind the id. */
-  replied(nonce: string, rest: string): void {
-    const entry = this.entries.get(nonce)
-    if (entry !== undefined) entry.reply = rest
+  #isVain({ givenUpAt }: Entry, job: Job): boolean {
+    return givenUpAt !== undefined && job.stays() && this.now - givenUpAt > UNDER_WAY_MS
   }
 
   /** What belongs to a request may be seen by its own client only. */
@@ -308,7 +267,7 @@ export class Ledger {
   }
 
   answered(entry: Entry, ok: boolean, text: string): void {
-    const now = this.#now()
+    const { now } = this
     entry.answers.push({ at: now, ok, text })
     if (entry.answers.length > 1) this.fail('answered-twice', `${entry.nonce} was answered again: ${text}`)
     const { executed, reply: first } = entry.root ?? entry
@@ -359,7 +318,7 @@ export class Ledger {
 
   /** A second client has come to a proxy that was made for one: from now on the states of servers have a MAC. */
   severalCome(): void {
-    this.#severalSince ??= this.#now()
+    this.#severalSince ??= this.now
   }
 
   /** Whether it brings back a state that may be from the time before that: a client may have read it later. */
@@ -377,7 +336,7 @@ export class Ledger {
     if (progress <= entry.progress)
       this.fail('progress-order', `${progress} after ${entry.progress}: ${text}`)
     entry.progress = progress
-    entry.heardAt = this.#now()
+    entry.heardAt = this.now
   }
 
   /** A server asks something; where it cannot say about which call, the time of all of the client's stands still. */
@@ -395,15 +354,15 @@ export class Ledger {
     const entry = this.entries.get(nonce)
     if (entry === undefined) return
     entry.asks++
-    entry.askedAt ??= this.#now()
+    entry.askedAt ??= this.now
     // Where nobody at the server waits, nothing ends it but the time that a client may take.
     if (answerMs === undefined) entry.untimed ||= this.#standsStill(entry)
-    else this.#later(answerMs, () => this.#heardOf(entry))
+    else this.#clock.after(answerMs, () => this.#heardOf(entry))
   }
 
   /** A client answers what a server has asked about this call: whichever instance gets the answer, the server does too. */
   answersTo(nonce: string): void {
-    this.#later(ANSWER_MS, () => {
+    this.#clock.after(ANSWER_MS, () => {
       const { job, excused } = this.entries.get(nonce) ?? {}
       if (job === undefined || job.done || job.cancelled || job.open === 0 || !job.stays()) return
       if (excused !== true && !this.isDisturbed)
@@ -416,17 +375,6 @@ export class Ledger {
     const entry = this.entries.get(nonce)
     if (entry?.consent !== 'needed') this.fail('asked-in-vain', `${client} is asked to agree to ${nonce}`)
     else entry.consent = 'asked'
-  }
-
-  consents(nonce: string): void {
-    const entry = this.entries.get(nonce)
-    if (entry !== undefined) entry.consent = 'given'
-  }
-
-  /** The question stays open: the time of the call does not end it. */
-  saysNothing(nonce: string): void {
-    const entry = this.entries.get(nonce)
-    if (entry !== undefined) entry.untimed = true
   }
 
   /** Whether no time of the call passes while its client is asked, nor that of all of it. */
@@ -446,7 +394,7 @@ export class Ledger {
   /** Its client has answered one of the questions about it. */
   #heardOf(entry: Entry): void {
     if (entry.asks === 0 || --entry.asks > 0) return
-    entry.askedMs = askedMs(entry, this.#now())
+    entry.askedMs = askedMs(entry, this.now)
     entry.askedAt = undefined
   }
 
@@ -456,15 +404,14 @@ export class Ledger {
     const { job } = call
     if (job?.done === true) return
     // Who closes the response to a request with answers may have lost it, and come again.
-    if (entry.isClosed && call !== entry) return this.#later(RETURN_MS, () => this.#leftAt(call, entry))
-    call.givenUpAt = this.#now()
+    if (entry.isClosed && call !== entry)
+      return void this.#clock.after(RETURN_MS, () => {
+        if ((call.job?.open ?? 0) === 0 && !this.#waitsFor(call, entry)) this.#told(call, entry)
+      })
+    call.givenUpAt = this.now
     // It waits for its client, or for another request of it.
     if (entry.root !== undefined && ((job?.open ?? 0) > 0 || this.#waitsFor(call, entry))) return
-    this.#later(TOLD_MS, () => this.#told(call, entry))
-  }
-
-  #leftAt(call: Entry, entry: Entry): void {
-    if ((call.job?.open ?? 0) === 0 && !this.#waitsFor(call, entry)) this.#told(call, entry)
+    this.#clock.after(TOLD_MS, () => this.#told(call, entry))
   }
 
   #told({ job }: Entry, { nonce }: Entry): void {

@@ -4,11 +4,10 @@
 
 import type { Check } from './checks.js'
 import type { RunKind } from './draw-kind.js'
-import type { HttpPlan } from './http-request.js'
+import type { HttpPlan } from './http-requests.js'
 import { at, parse, rawId, rawToken, textAt } from './json.js'
-import { ALIEN } from './kept-plan.js'
+import { ALIEN, type Op, type Plan } from './plan.js'
 import { plainClient, plainPlan, plainServer, roomyLimits } from './plain-plan.js'
-import type { Op, Plan } from './plan.js'
 import type { Way, Wrong } from './wrong.js'
 
 export interface Mutation {

@@ -1,18 +1,29 @@
 // One operation, done to a world.
 
-import type { RequestMeta } from './request-meta.js'
-import { StatelessCall, type StatelessCallParts } from './stateless-call.js'
-import type { Asking } from './asking.js'
-import type { SimClient } from './client.js'
-import { CAREFUL, isCareful } from './consent.js'
+import type { Asking, SimClient } from './client.js'
 import { GRACE_MS, OWN_MS } from './configuration.js'
-import { performOnServer } from './server-ops.js'
-import { GONE } from './kept-plan.js'
+import { CAREFUL, isCareful } from './consent.js'
+import { HttpRequests, requestText } from './http-requests.js'
 import type { Entry } from './ledger.js'
-import type { Op, ReadMethod, ServerPlan } from './plan.js'
-import { ODDITIES, type Work, answeredKinds } from './work.js'
-import { steal } from './visit.js'
+import {
+  type ClientPlan,
+  GONE,
+  ODDITIES,
+  type Op,
+  type ReadMethod,
+  type ServerPlan,
+  type Work,
+  answeredKinds,
+} from './plan.js'
+import type { RequestMeta } from './request-meta.js'
+import type { Script } from './script.js'
+import type { SimServer } from './server.js'
+import { StatelessCall, type StatelessCallParts } from './stateless-call.js'
 import type { World } from './world.js'
+
+type OpOf<K extends Op['kind']> = Extract<Op, { readonly kind: K }>
+type ClientOp = Extract<Op, { readonly client: number }>
+type ServerOp = Exclude<Extract<Op, { readonly server: number }>, ClientOp>
 
 /** Requests of one client that stay open. */
 const LISTENS_MAX = 8
@@ -23,126 +34,128 @@ export function perform(world: World, op: Op, number: number): void {
   if (op.kind === 'clock') return world.host.jumpWall(op.days)
   if (op.kind === 'restart') return world.instances?.restart(op)
   if (op.kind === 'away') return world.instances?.away(op)
-  performOnServer(world, op, number)
+  const server = world.host.servers[op.server]
+  if (server !== undefined) onServer(world, server, op, number)
 }
-
-type ClientOp = Extract<Op, { readonly client: number }>
 
 function onClient(world: World, op: ClientOp): void {
   const plan = world.plan.clients[op.client]
   if (plan === undefined) return
   const client = world.seats[op.client]
   if (op.kind === 'attach') {
-    if (client === undefined || !client.speaks) world.seats[op.client] = world.attach(plan)
-    return
+    if (client?.speaks !== true) world.seats[op.client] = world.attach(plan)
+  } else if (client?.speaks === true) {
+    if ('server' in op) {
+      const server = world.plan.servers[op.server]
+      if (server !== undefined) asksServer(world, client, server, op)
+    } else act(world, client, op)
   }
-  if (client?.speaks === true) act(world, client, op)
 }
 
-function act(world: World, client: SimClient, op: Exclude<ClientOp, { readonly kind: 'attach' }>): void {
+/** What the proxy answers by itself. */
+const own = { budgetMs: OWN_MS, mustSucceed: true } as const
+
+function act(
+  world: World,
+  client: SimClient,
+  op: Exclude<ClientOp, OpOf<'attach'> | { readonly server: number }>,
+): void {
   switch (op.kind) {
-    case 'call':
-      return void call(world, client, op.server, op.work, op.spelling, mayNeedConsent(world, op.server))
-    case 'batch':
-      return batch(world, client, op)
-    case 'read':
-      return read(world, client, op)
     case 'list':
       return list(world, client, op.method)
-    case 'stateless-call':
-      return statelessCall(world, client, op)
-    case 'stateless-read':
-      return op.asks === undefined ? read(world, client, op, op) : statelessRead(world, client, op)
     case 'stateless-list':
       return list(world, client, op.method, op)
     case 'listen':
       return listen(world, client, op)
     case 'unlisten': {
       const [first] = client.inbox.listens.open
-      return first === undefined ? undefined : client.cancel(first.entry)
+      return first && client.cancel(first.entry)
     }
-    case 'gone':
-      return gone(world, client, op.server)
-    case 'subscribe':
-      return subscribe(world, client, op)
     case 'level':
       return void client.request({ ...own, method: 'logging/setLevel' }, () => '"level":"debug"')
     case 'ping':
-      return void client.request({ ...own, method: 'ping' }, () => '')
+      return void client.request({ ...own, method: 'ping' })
     case 'unknown':
       // The only server may have the method, and says so when it has started.
-      return void client.request(
-        { ...own, method: 'no/such', budgetMs: GRACE_MS + OWN_MS, mustSucceed: false },
-        () => '',
-      )
+      return void client.request({ method: 'no/such', budgetMs: GRACE_MS + OWN_MS })
     case 'roots':
       return client.notify('notifications/roots/list_changed')
     case 'garbage':
       return client.say('{"jsonrpc":"2.0", what?')
-    case 'twin':
-      return twin(client)
+    case 'twin': {
+      // Another request with an id that is in use.
+      const calls = client.inbox.waiting.filter(({ entry }) => entry.method === 'tools/call')
+      const last = calls.findLast(({ entry }) => entry.root === undefined)
+      return last && client.again(last.entry.id)
+    }
     case 'cancel':
       return cancel(client, op.back)
     case 'pause':
-      return client.read(false)
     case 'resume':
-      return client.read(true)
+      return client.read(op.kind === 'resume')
     case 'finish':
       return client.finish()
     case 'vanish':
       return client.vanish()
     case 'cut':
-      return client.cut()
+      return client.wire.cut()
     case 'steal':
       return steal(world, client, world.seats[op.from])
   }
 }
 
-/** What the proxy answers by itself. */
-const own = {
-  service: undefined,
-  budgetMs: OWN_MS,
-  mustSucceed: true,
-  spelling: 'number',
-  token: false,
-} as const
+function asksServer(
+  world: World,
+  client: SimClient,
+  plan: ServerPlan,
+  op: Extract<ClientOp, { readonly server: number }>,
+): void {
+  switch (op.kind) {
+    case 'call':
+      return void call(world, client, plan, op.work, op.spelling, plan.confirms)
+    case 'batch':
+      return batch(world, client, plan, op.works)
+    case 'read':
+      return void client.request(toRead(world, plan, op), readParams(plan, op))
+    case 'stateless-call':
+      return statelessCall(world, client, plan, op)
+    case 'stateless-read':
+      return statelessRead(world, client, plan, op)
+    case 'gone':
+      // A tool that no server has, though some may have had it once.
+      return void client.request(
+        toServer(world, plan, 'tools/call'),
+        (nonce) => `"name":"${plan.name}__${GONE}","arguments":{"nonce":"n:${nonce};"}`,
+      )
+    case 'subscribe':
+      return subscribe(world, client, plan, op.on)
+  }
+}
 
 function list(world: World, client: SimClient, method: string, meta?: RequestMeta): void {
   const { limits, servers } = world.plan
   // Where no server can be reached there is no list either.
   const mustSucceed =
     limits.roomy && servers.some(({ faulty, name }) => !faulty && !world.host.ledger.replaced.has(name))
-  const asking = { ...own, method, budgetMs: GRACE_MS + OWN_MS, mustSucceed }
-  client.request(meta === undefined ? asking : { ...asking, meta }, () => '')
+  client.request({ method, budgetMs: GRACE_MS + OWN_MS, mustSucceed, meta })
 }
 
 /** Asks a server to work. */
 export function call(
   world: World,
   client: SimClient,
-  at: number,
+  plan: ServerPlan,
   work: Work,
-  spelling: Extract<Op, { readonly kind: 'call' }>['spelling'] = 'number',
+  spelling: OpOf<'call'>['spelling'] = 'number',
   mayBeCareful = false,
-): Entry | undefined {
-  const plan = world.plan.servers[at]
-  if (plan === undefined) return undefined
-  const asking = {
-    ...toServer(world, plan),
-    method: 'tools/call',
-    spelling,
-    token: work.kind === 'progress',
-  } as const
-  const mustSucceed = asking.mustSucceed && isSure(plan, work)
+): Entry {
+  const mustSucceed = isUndisturbed(world, plan) && isSure(plan, work)
+  const token = work.kind === 'progress'
   return client.request(
-    { ...asking, mustSucceed },
+    { ...toServer(world, plan, 'tools/call'), mustSucceed, spelling, token },
     (nonce) => callParams(plan, work, nonce, mayBeCareful),
     ({ entry }) => mayBeCareful && needsConsent(entry),
   )
-}
-
-function mayNeedConsent({ plan }: World, server: number): boolean {
-  return plan.servers[server]?.confirms === true
 }
 
 /** Its time stands still while its user is asked. */
@@ -159,19 +172,19 @@ function callParams(plan: ServerPlan, work: Work, nonce: string, mayBeCareful = 
   return `"name":"${plan.name}__${tool}","arguments":${args},${ODDITIES}}`
 }
 
-/** A request for one server: what can be expected of it. */
-function toServer(
-  world: World,
-  plan: ServerPlan,
-): { service: string; budgetMs: number; mustSucceed: boolean } {
-  const isReplaced = world.host.ledger.replaced.has(plan.name)
-  const isLeft = !plan.faulty && world.plan.limits.roomy && !isReplaced
+/** A request for one server, and the time that it has. */
+function toServer(world: World, plan: ServerPlan, method: string): Asking {
   // Whose tool it is, and with it the time that the call has, is known only when the servers are. Where the server
   // is not there any more, its prefix is none, and the name may be of any.
-  const isOne = world.instances === undefined
-  const isKnown = isOne && !isReplaced && world.proxy.status().every(({ state }) => state === 'connected')
+  const isOne = world.instances === undefined && !world.host.ledger.replaced.has(plan.name)
+  const isKnown = isOne && world.proxy.status().every(({ state }) => state === 'connected')
   const budgetMs = isKnown && !plan.faulty ? plan.timeoutMs : Math.max(plan.timeoutMs, GRACE_MS + OWN_MS)
-  return { service: plan.name, budgetMs, mustSucceed: isLeft }
+  return { method, service: plan.name, budgetMs }
+}
+
+/** Nothing that happens in this run is in the way of an answer of the server. */
+function isUndisturbed({ plan: { limits }, host }: World, { faulty, name }: ServerPlan): boolean {
+  return !faulty && limits.roomy && !host.ledger.replaced.has(name)
 }
 
 /** Nothing but the server itself can be in the way of an answer. */
@@ -179,118 +192,83 @@ function isSure(plan: ServerPlan, { kind, ms }: Work): boolean {
   // Without sessions everybody shares a process, which a call of others may have started anew.
   const isShared = plan.isolation === 'shared' || (plan.isStateless === true && plan.onTimeout === 'restart')
   const isAlone = plan.kind === 'http' || (plan.concurrency >= 64 && !isShared)
-  return (
-    isAlone &&
-    kind !== 'ask' &&
-    kind !== 'refuse' &&
-    answeredKinds.has(kind) &&
-    plan.initMs + ms < plan.timeoutMs / 4
-  )
+  const isAnswered = kind !== 'ask' && kind !== 'refuse' && answeredKinds.has(kind)
+  return isAlone && isAnswered && plan.initMs + ms < plan.timeoutMs / 4
 }
 
 /** Wants to hear of changes until it says that it does not. */
-function listen(world: World, client: SimClient, op: Extract<Op, { readonly kind: 'listen' }>): void {
+function listen(world: World, client: SimClient, op: OpOf<'listen'>): void {
+  const { listens } = client.inbox
   // Each takes a place among the calls of its client, which needs others.
-  if (client.inbox.listens.open.length >= Math.min(LISTENS_MAX, world.plan.limits.callsMax / 4)) return
-  const uris = op.followed.flatMap((server) => {
-    const plan = world.plan.servers[server]
-    return plan === undefined ? [] : [`sim://${plan.name}/a`]
-  })
+  if (listens.open.length >= Math.min(LISTENS_MAX, world.plan.limits.callsMax / 4)) return
+  const uris = op.followed.flatMap((at) => world.plan.servers[at] ?? []).map(({ name }) => `sim://${name}/a`)
   const members = [
     ...(op.hasTools ? ['"toolsListChanged":true'] : []),
     ...(uris.length === 0 ? [] : [`"resourceSubscriptions":${JSON.stringify(uris)}`]),
   ]
-  const asking = { ...own, method: 'subscriptions/listen', mustSucceed: false, meta: op }
   client.request(
-    asking,
+    { method: 'subscriptions/listen', budgetMs: OWN_MS, meta: op },
     () => `"notifications":{${members.join(',')}}`,
     (waiting) => {
-      const { entry } = waiting
-      client.inbox.listens.begin(entry, { uris, hasTools: op.hasTools })
+      listens.begin(waiting.entry, { uris, hasTools: op.hasTools })
       waiting.next = (ok, text) => {
-        const listened = ok ? client.inbox.listens.of(text)?.listen : undefined
+        const listened = ok ? listens.of(text)?.listen : undefined
         // Whoever says nothing more is told that nothing more comes.
-        if (listened !== undefined && client.speaks) client.inbox.listens.ended(listened, text)
+        if (listened !== undefined && client.speaks) listens.ended(listened, text)
       }
     },
   )
 }
 
-/** Calls a tool that no server has, though some may have had it once. */
-function gone(world: World, client: SimClient, at: number): void {
-  const plan = world.plan.servers[at]
-  if (plan === undefined) return
-  const asking = { ...toServer(world, plan), method: 'tools/call', spelling: 'number', token: false } as const
-  client.request(
-    { ...asking, mustSucceed: false },
-    (nonce) => `"name":"${plan.name}__${GONE}","arguments":{"nonce":"n:${nonce};"}`,
+function batch(world: World, client: SimClient, plan: ServerPlan, works: readonly Work[]): void {
+  if (client.plan.revision !== '2025-03-26' || client.plan.manners !== 'proper') return
+  // A batch is answered when its last member is, and all of them are for one server.
+  const made = works.map((work) =>
+    client.prepare(toServer(world, plan, 'tools/call'), (nonce) => callParams(plan, work, nonce)),
   )
-}
-
-function batch(world: World, client: SimClient, op: Extract<Op, { readonly kind: 'batch' }>): void {
-  const plan = world.plan.servers[op.server]
-  if (plan === undefined || client.plan.revision !== '2025-03-26' || client.plan.manners !== 'proper') return
-  const made = op.works.map((work) => {
-    const asking = {
-      ...toServer(world, plan),
-      method: 'tools/call',
-      spelling: 'number',
-      token: false,
-    } as const
-    // A batch is answered when its last member is, and all of them are for one server.
-    return client.prepare({ ...asking, mustSucceed: false }, (nonce) => callParams(plan, work, nonce))
-  })
+  const entries = made.map(({ entry }) => entry)
   // It is answered as a whole, and one of them may wait for what its client is asked.
-  if (plan.isStateless === true) for (const { entry } of made) entry.untimed = true
-  client.say(
-    `[${made.map(({ text }) => text).join(',')}]`,
-    made.map(({ entry }) => entry),
-  )
-}
-
-function read(world: World, client: SimClient, op: ReadOp, meta?: RequestMeta): void {
-  const plan = world.plan.servers[op.server]
-  if (plan === undefined) return
-  const whole = toRead(world, plan, op)
-  client.request(meta === undefined ? whole : { ...whole, meta }, readParams(plan, op))
+  if (plan.isStateless === true) for (const entry of entries) entry.untimed = true
+  client.say(`[${made.map(({ text }) => text).join(',')}]`, entries)
 }
 
 interface ReadOp {
-  readonly server: number
   readonly method: ReadMethod
   readonly asks?: number
 }
 
+/** A resource that nobody lists is asked for at one server after another. */
+function ofAnyServer(world: World, plan: ServerPlan, method: string): Asking {
+  const asking = toServer(world, plan, method)
+  const allMs = world.plan.servers.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0)
+  return { ...asking, budgetMs: Math.max(asking.budgetMs, allMs) }
+}
+
 function toRead(world: World, plan: ServerPlan, { method }: ReadOp): Asking {
-  const asking = { ...toServer(world, plan), method, spelling: 'number', token: false } as const
-  return { ...asking, budgetMs: Math.max(asking.budgetMs, allTimeouts(world)), mustSucceed: false }
+  return ofAnyServer(world, plan, method)
 }
 
 /** What is asked for first says whose question it is. */
 function readParams({ name }: ServerPlan, { method, asks }: ReadOp): (nonce: string) => string {
   const ask = (nonce: string): string => `ask/${asks}/n:${nonce};`
+  const args = (nonce: string): string => (asks === undefined ? '' : `,"arguments":{"ask":"${ask(nonce)}"}`)
   switch (method) {
     case 'resources/read':
       return (nonce) => `"uri":"sim://${name}/${asks === undefined ? 't/x' : ask(nonce)}"`
     case 'prompts/get':
-      return (nonce) =>
-        `"name":"${name}__hello"${asks === undefined ? '' : `,"arguments":{"ask":"${ask(nonce)}"}`}`
+      return (nonce) => `"name":"${name}__hello"${args(nonce)}`
     case 'completion/complete':
       return () => `"ref":{"type":"ref/prompt","name":"${name}__hello"},"argument":{"name":"a","value":""}`
   }
 }
 
-/** Reads what is given only to who comes back with answers. */
-function statelessRead(
-  world: World,
-  client: SimClient,
-  op: Extract<Op, { readonly kind: 'stateless-read' }>,
-): void {
-  const plan = world.plan.servers[op.server]
-  if (plan === undefined) return
+/** Reads something, which may be given only to who comes back with answers. */
+function statelessRead(world: World, client: SimClient, plan: ServerPlan, op: OpOf<'stateless-read'>): void {
+  const asking = toRead(world, plan, op)
+  if (op.asks === undefined) return void client.request({ ...asking, meta: op }, readParams(plan, op))
   const { returns = 'answers', afterMs = 0 } = op
   const parts = statelessParts(world, client, plan, { ...op, returns, afterMs })
-  new StatelessCall({ ...parts, isSteady: () => false }).begin(toRead(world, plan, op), readParams(plan, op))
+  new StatelessCall({ ...parts, isSteady: () => false }).begin(asking, readParams(plan, op))
 }
 
 function statelessParts(
@@ -300,78 +278,42 @@ function statelessParts(
   op: StatelessCallParts['op'],
 ): Omit<StatelessCallParts, 'isSteady'> {
   // Over HTTP, where nobody is asked who it is, all are one.
-  const others = world.clients.filter(
-    ({ name, plan: { http } }) =>
-      name !== client.name && (http === undefined || client.plan.http === undefined),
-  )
-  const isRelayed = plan.isStateless === true
-  return { client, context: world.host, ledger: world.host.ledger, op, others, isRelayed }
+  const isOther = ({ name, plan: { http } }: SimClient): boolean =>
+    name !== client.name && (http === undefined || client.plan.http === undefined)
+  const others = world.clients.filter(isOther)
+  return { client, context: world.host, op, others, isRelayed: plan.isStateless === true }
 }
 
 /** Asks a server to work, and comes back with answers where it asks. */
-function statelessCall(
-  world: World,
-  client: SimClient,
-  op: Extract<Op, { readonly kind: 'stateless-call' }>,
-): void {
-  const plan = world.plan.servers[op.server]
-  if (plan === undefined) return
-  const asking = {
-    ...toServer(world, plan),
-    method: 'tools/call',
-    spelling: 'number',
-    token: op.work.kind === 'progress',
-  } as const
+function statelessCall(world: World, client: SimClient, plan: ServerPlan, op: OpOf<'stateless-call'>): void {
+  const asking = { ...toServer(world, plan, 'tools/call'), token: op.work.kind === 'progress' }
   // Its total time goes on while its client is asked.
   const time: Work = { kind: 'echo', ms: 4 * op.work.ms, n: 1 }
-  const isLikely = asking.mustSucceed && plan.total !== undefined && isSure(plan, time) && !isClockSet(world)
-  let nonceOfCall = ''
+  // A state is of use for a time by the clock of the machine.
+  const isClockSet = world.plan.ops.some(({ kind }) => kind === 'clock')
+  const isLikely = isUndisturbed(world, plan) && plan.total !== undefined && isSure(plan, time) && !isClockSet
   const mayBeCareful = plan.confirms === true
+  let nonceOfCall = ''
   const isSteady = (): boolean =>
     isLikely && !world.host.ledger.replaced.has(plan.name) && !(mayBeCareful && isCareful(nonceOfCall))
   new StatelessCall({ ...statelessParts(world, client, plan, op), isSteady }).begin(
-    { ...asking, mustSucceed: false },
+    asking,
     (nonce) => callParams(plan, op.work, (nonceOfCall = nonce), mayBeCareful),
     (entry) => mayBeCareful && needsConsent(entry),
   )
 }
 
-/** A state is of use for a time by the clock of the machine. */
-function isClockSet({ plan }: World): boolean {
-  return plan.ops.some(({ kind }) => kind === 'clock')
-}
-
-/** A resource that nobody lists is asked for at one server after another. */
-function allTimeouts(world: World): number {
-  return world.plan.servers.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0)
-}
-
-function subscribe(world: World, client: SimClient, op: Extract<Op, { readonly kind: 'subscribe' }>): void {
-  const plan = world.plan.servers[op.server]
-  if (plan === undefined) return
-  const method = op.on ? 'resources/subscribe' : 'resources/unsubscribe'
+function subscribe(world: World, client: SimClient, plan: ServerPlan, on: boolean): void {
   const uri = `sim://${plan.name}/a`
-  if (op.on) client.inbox.follow(uri)
+  if (on) client.inbox.followed.add(uri)
   else client.unfollowed.add(uri)
-  const asking = { ...toServer(world, plan), method, spelling: 'number', token: false } as const
-  const budgetMs = Math.max(asking.budgetMs, allTimeouts(world))
   client.request(
-    { ...asking, budgetMs, mustSucceed: false },
+    ofAnyServer(world, plan, on ? 'resources/subscribe' : 'resources/unsubscribe'),
     () => `"uri":"${uri}"`,
     (waiting) => {
-      waiting.next = (ok) => {
-        if (ok && op.on) client.followed.add(uri)
-      }
+      waiting.next = (ok) => ok && on && client.followed.add(uri)
     },
   )
-}
-
-/** Another request with an id that is in use. */
-function twin(client: SimClient): void {
-  const waiting = client.inbox.waiting.findLast(
-    ({ entry }) => entry.method === 'tools/call' && entry.root === undefined,
-  )
-  if (waiting !== undefined) client.again(waiting.entry.id)
 }
 
 function cancel(client: SimClient, back: number): void {
@@ -381,6 +323,107 @@ function cancel(client: SimClient, back: number): void {
     ({ entry }) => entry.method === 'tools/call' && (!isAlone || entry.root !== undefined),
   )
   const entry = waiting.at(-1 - back)?.entry
-  if (entry === undefined || entry.cancelledAt !== undefined) return
-  client.cancel(entry)
+  if (entry !== undefined && entry.cancelledAt === undefined) client.cancel(entry)
+}
+
+// What happens to one server.
+
+function onServer(world: World, server: SimServer, op: ServerOp, number: number): void {
+  const { facts, scripts } = server
+  const { name, kind, faulty } = facts.plan
+  switch (op.kind) {
+    case 'changed':
+      return grow(world, server)
+    case 'updated':
+    case 'log':
+      for (const script of scripts) script[op.kind]()
+      return
+    case 'fault':
+      return faulty ? strike(world, server, op, number) : undefined
+    case 'reload':
+      return reload(world, name, op.how)
+    case 'unlisted':
+      if (!faulty) return
+      // It comes back and cannot say for a while what it has.
+      facts.refusesLists = true
+      strike(world, server, { fault: kind === 'http' ? 'http-404' : 'kill-9', seconds: op.seconds }, number)
+  }
+}
+
+/** A server that has no way to say so keeps the tools that it has. */
+export function grow(world: World, server: SimServer): void {
+  const { kind, standalone, faulty } = server.facts.plan
+  if (kind === 'http' && (!standalone || faulty)) return
+  server.facts.grow(world.host.clock.now)
+  for (const script of server.scripts) tellChange(world, script, 20)
+}
+
+/** A server that has a way, which is not open now, says it when it is. */
+function tellChange(world: World, script: Script, tries: number): void {
+  if (tries === 0 || script.toolsChanged()) return
+  world.host.clock.after(500, () => tellChange(world, script, tries - 1))
+}
+
+type Fault = Pick<OpOf<'fault'>, 'fault' | 'seconds'>
+
+function strike({ host }: World, server: SimServer, { fault, seconds }: Fault, number: number): void {
+  if (fault === 'enospc') host.diskFull = true
+  server.strike(fault, host.dice(`fault ${number}`))
+  host.clock.after(seconds * 1000, () => {
+    host.diskFull = false
+    server.mend()
+  })
+}
+
+/** What a server that is started anew was at ends with one error, if it must. */
+function reload(world: World, name: string, how: OpOf<'reload'>['how']): void {
+  const { ledger } = world.host
+  ledger.reloaded(name)
+  for (const entry of ledger.entries.values()) {
+    if (entry.service === name || entry.method.endsWith('/list')) entry.mustSucceed = false
+    // A call that comes to the proxy after the change has a name that may be of any server which is starting.
+    if (entry.service === name && entry.answers.length === 0)
+      entry.budgetMs = Math.max(entry.budgetMs, GRACE_MS + OWN_MS)
+  }
+  world.reload(name, how)
+}
+
+// Single requests in the sessions of others, and in those that have ended.
+
+interface Visit {
+  readonly plan: ClientPlan
+  readonly session: string
+  /** The balancer chooses where none is given. */
+  readonly label?: string
+}
+
+/** Sends a request in the session, which must not be served. */
+export function visit({ host }: World, { plan, session, label }: Visit, onServed: () => void): void {
+  const { http } = plan
+  if (http === undefined) return
+  const name = `visitor ${label} ${session.slice(-8)} ${host.clock.now}`
+  const requests = new HttpRequests(
+    { context: host, front: host.front, plan, http },
+    'visits',
+    () => name,
+    label,
+  )
+  const body = '{"jsonrpc":"2.0","id":"visit","method":"ping"}'
+  const request = { method: 'POST', session, revision: plan.revision, body } as const
+  const head = (status: number): void => {
+    if (status < 300) onServed()
+    requests.leave('close')
+  }
+  requests.send(requestText(request, http, host.dice(name)), { head })
+}
+
+/** A client sends a request in the session of another one. */
+function steal(world: World, thief: SimClient, owner: SimClient | undefined): void {
+  const session = owner?.wire.session
+  if (owner === undefined || session === undefined) return
+  if (thief.plan.http?.token === owner.plan.http?.token) return
+  const plan = world.host.wrong.trustsIds === true ? owner.plan : thief.plan
+  visit(world, { plan, session }, () =>
+    world.host.ledger.fail('stolen-session', `${thief.name} was served in the session of ${owner.name}`),
+  )
 }

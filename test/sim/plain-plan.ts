@@ -1,6 +1,6 @@
 // Plans with nothing special about them, for runs in which one thing is.
 
-import type { PipeShape } from './pipes.js'
+import type { PipeShape } from './byte-flow.js'
 import type { ClientPlan, LimitsPlan, Plan, ServerPlan } from './plan.js'
 
 const KiB = 1024

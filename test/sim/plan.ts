@@ -1,14 +1,10 @@
 // What a simulation is made of, drawn before it starts: plain data, so that parts
 // of it can be left out.
 
-import type { FlowShape } from './byte-flow.js'
+import type { FlowShape, PipeShape } from './byte-flow.js'
 import type { FaultName } from './matrix.js'
-import type { HttpPlan } from './http-request.js'
-import type { KeptPlan } from './kept-plan.js'
-import type { PipeShape } from './pipes.js'
-import type { Work } from './work.js'
-import type { Askable, Returns } from './request-meta.js'
-import type { Head } from './request-head.js'
+import type { HttpPlan } from './http-requests.js'
+import type { Askable, Returns, Head } from './request-meta.js'
 
 /** After so long a start is given up that is not answered (`startTimeout`): from then on what was broken is mended. */
 export const START_MS = 30_000
@@ -212,4 +208,94 @@ export interface Plan {
   /** All clients come over HTTP then. */
   readonly instances?: InstancesPlan
   readonly ops: readonly Op[]
+}
+
+// What a call asks a scripted server to do: the script stands in its arguments.
+
+/** Spellings that somebody who reads and writes JSON again would change. */
+export const ODDITIES = '"odd":1.0,"odd":[1e2,12345678901234567890,"\\u0041\\/"]'
+
+export const workKinds = [
+  'echo',
+  'progress',
+  'ask',
+  'log',
+  'big',
+  'refuse',
+  'hang',
+  'exit-before',
+  'exit-half',
+  'exit-with',
+  'oversize',
+  'twice',
+  'wrong-id',
+  'junk',
+] as const
+
+/** Asks for several things at once, and again: only clients without sessions want it done, and it is drawn apart. */
+const ROUNDS = 'rounds'
+
+/** How a server goes about one call. */
+export type WorkKind = (typeof workKinds)[number] | typeof ROUNDS
+
+export interface Work {
+  readonly kind: WorkKind
+  /** How long it takes. */
+  readonly ms: number
+  /** How many steps, or KiB. */
+  readonly n: number
+  /** Makes the call itself long. */
+  readonly padding?: string
+}
+
+/** Deeds that end with an answer which a client must be given. */
+export const answeredKinds: ReadonlySet<WorkKind> = new Set(
+  workKinds.filter((kind) =>
+    ['echo', 'progress', 'ask', 'log', 'big', 'refuse', 'twice', 'junk'].includes(kind),
+  ),
+)
+
+export function isWorkKind(text: string | undefined): text is WorkKind {
+  return text === ROUNDS || workKinds.some((kind) => kind === text)
+}
+
+// What an earlier run of the proxy has left on disk.
+
+/** What is kept of one server; all but the first four must not be believed. */
+export type Left =
+  | 'nothing'
+  /** What it says today. */
+  | 'same'
+  /** Lists that it has no more. */
+  | 'stale'
+  /** That its last start failed. */
+  | 'silent'
+  /** A list whose items are no JSON. */
+  | 'damaged'
+  /** An entry of which a member is missing. */
+  | 'torn'
+  /** A server of the same name with other values, as another schema may have it. */
+  | 'other-values'
+  /** The same server of another configuration. */
+  | 'other-file'
+
+export interface KeptPlan {
+  /** Of each server, in their order. */
+  readonly left: readonly Left[]
+  /** What is wrong with the disk until everything is mended. */
+  readonly disk: 'well' | 'full' | 'unreadable' | 'no-folder'
+  /** Only the first half of the file was written. */
+  readonly isTorn: boolean
+}
+
+/** What nobody may be shown has this word in it. */
+export const ALIEN = 'alien'
+
+/** A tool that servers had once. */
+export const GONE = 'gone'
+
+/** Whether clients may be shown what was left of a server. */
+export function isShown({ left, disk, isTorn }: KeptPlan, at: number): boolean {
+  const what = left[at] ?? 'nothing'
+  return ['same', 'stale', 'silent'].includes(what) && disk !== 'unreadable' && !isTorn
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type RunKind, drawKind, optionOf } from './draw-kind.js'
 import { inTurn } from './in-turn.js'
-import { failuresText } from './report.js'
+import { failuresText } from './shrink.js'
 import { simulate } from './simulate.js'
 
 /** Failing seeds after which the rest is not tried. */

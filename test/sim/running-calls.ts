@@ -1,14 +1,21 @@
 // The calls in progress at a scripted server, which does with each what its arguments say.
 
-import type { ScriptHost } from './script-host.js'
+import type { ScriptHost, ServerOutput } from './script.js'
 import { capabilitiesIn, wantsLogs } from './request-meta.js'
 import { at, noncesIn, numberAt, rawToken, textAt } from './json.js'
 import type { Job, Ledger } from './ledger.js'
-import { askable, markIn, markOf, methodOf, questionParams } from './questions.js'
-import { type Returned, type Rounds, askedBy } from './rounds.js'
-import type { ServerFacts } from './server-facts.js'
-import type { ServerOutput } from './server-output.js'
-import { type WorkKind, ODDITIES, type Work, isWorkKind } from './work.js'
+import {
+  askable,
+  markIn,
+  markOf,
+  methodOf,
+  questionParams,
+  type Returned,
+  type Rounds,
+  askedBy,
+} from './rounds.js'
+import type { ServerFacts } from './server.js'
+import { type WorkKind, ODDITIES, type Work, isWorkKind } from './plan.js'
 
 /** Those that end the process or spoil its answers; nobody does them once all is calm. */
 const unkind: ReadonlySet<WorkKind> = new Set([
@@ -33,18 +40,12 @@ export class RunningCalls {
   readonly #asked = new Map<string, Asked>()
   #questions = 0
 
-  constructor(parts: {
-    host: ScriptHost
-    facts: ServerFacts
-    ledger: Ledger
-    output: ServerOutput
-    rounds?: Rounds
-  }) {
-    this.#host = parts.host
-    this.#facts = parts.facts
-    this.#ledger = parts.ledger
-    this.#output = parts.output
-    this.#rounds = parts.rounds
+  constructor(host: ScriptHost, output: ServerOutput, rounds: Rounds | undefined) {
+    this.#host = host
+    this.#facts = host.facts
+    this.#ledger = host.context.ledger
+    this.#output = output
+    this.#rounds = rounds
   }
 
   /** Whether it is at a request with this id. */
@@ -54,11 +55,9 @@ export class RunningCalls {
 
   /** Answers the oldest call now; false when there is none. */
   hurry(): boolean {
-    for (const call of this.#calls.values()) {
-      this.#answer(call, '')
-      return true
-    }
-    return false
+    const [call] = this.#calls.values()
+    if (call !== undefined) this.#answer(call, '')
+    return call !== undefined
   }
 
   /** `declared` is what its client said that it can be asked. */
@@ -129,17 +128,15 @@ export class RunningCalls {
       case 'ask':
         return later(() => (this.#isAlone(call, { ...work, n: 0 }) ? undefined : this.#ask(call)))
       case 'log':
-        this.#log(call)
-        return later(() => this.#answer(call, ''))
       case 'junk':
-        this.#host.junk()
+        if (kind === 'log') this.#log(call)
+        else this.#host.junk()
         return later(() => this.#answer(call, ''))
       case 'big':
-        return later(() => this.#answer(call, 'x'.repeat(n * 1024)))
+      case 'echo':
+        return later(() => this.#answer(call, kind === 'big' ? 'x'.repeat(n * 1024) : ''))
       case 'refuse':
         return later(() => this.#say(call, `"error":{"code":-32050,"message":"n:${call.nonce};"}`))
-      case 'echo':
-        return later(() => this.#answer(call, ''))
       case 'exit-half':
       case 'exit-with':
       case 'oversize':
@@ -166,7 +163,6 @@ export class RunningCalls {
         const said = `"message":"n:${call.nonce}; ${this.#output.stamp()}"`
         const params = `{"progressToken":${call.token},"progress":${step},${said}}`
         this.#output.notify('notifications/progress', params, call.id)
-        this.#host.reached('progress-told')
       }
       this.#steps(call, work, step + 1)
     })
@@ -178,7 +174,7 @@ export class RunningCalls {
     const asked = this.#rounds.next(call, call.back ?? askedBy(work), capabilitiesIn(call.message) ?? [])
     if (asked === undefined) this.#answer(call, '')
     else {
-      this.#ledger.asksAnew(call.about)
+      this.#ledger.note(call.about, { mayStandStill: true })
       this.#say(call, `"result":${asked}`)
     }
     return true
@@ -213,12 +209,7 @@ export class RunningCalls {
   }
 
   /** False when there is no way to ask. */
-  #question(
-    call: Called,
-    can: string,
-    params: (mark: string) => string,
-    go: (said: string) => void,
-  ): boolean {
+  #question(call: Called, can: string, params: (mark: string) => string, go: Asked['go']): boolean {
     const id = `"q${++this.#questions}"`
     const mark = markOf(`${this.#host.name}-${this.#questions}`)
     this.#asked.set(id, { nonce: call.nonce, mark, job: call.job, go })
@@ -243,7 +234,7 @@ export class RunningCalls {
     if (this.#calls.get(id) !== call) return
     this.#calls.delete(id)
     job.done = true
-    this.#ledger.replied(about, rest)
+    this.#ledger.note(about, { reply: rest })
     this.#output.respond(id, this.#rounds === undefined ? rest : typed(rest))
   }
 }

@@ -1,12 +1,11 @@
 // A whole run of one plan, and what was found.
 
-import { judge } from './judge.js'
-import { judgeInstances } from './judge-instances.js'
-import { type Outcome, outcomeOf } from './outcome.js'
+import { judge, judgeInstances } from './judge.js'
 import { perform } from './perform.js'
 import type { Plan } from './plan.js'
 import { World } from './world.js'
 import type { Wrong } from './wrong.js'
+import type { Failure } from './ledger.js'
 
 /** Operations after which it is looked at how much waits. */
 const BOUNDED_EVERY = 5
@@ -33,17 +32,42 @@ function bounded(world: World): void {
   const { host, plan } = world
   const { backlogBytesMax, outgoingBytesMax, lineBytesMax, processesMax } = plan.limits
   for (const client of world.clients) {
-    if (client.backlogBytes > backlogBytesMax + 2 * lineBytesMax) {
-      host.ledger.fail('backlog', `${client.backlogBytes} bytes wait for ${client.name}`)
-    }
+    const { backlogBytes } = client.wire
+    if (backlogBytes > backlogBytesMax + 2 * lineBytesMax)
+      host.ledger.fail('backlog', `${backlogBytes} bytes wait for ${client.name}`)
   }
-  if (host.backlogBytes > outgoingBytesMax + 2 * lineBytesMax) {
+  if (host.backlogBytes > outgoingBytesMax + 2 * lineBytesMax)
     host.ledger.fail('backlog', `${host.backlogBytes} bytes wait for a server`)
-  }
   if (host.alive > processesMax) host.ledger.fail('processes', `${host.alive} processes run`)
   if (world.instances !== undefined) return
   host.count()
   for (const { name, state, tools } of world.proxy.status())
     if (state === 'connected' && tools === 0)
       host.ledger.fail('missing-list', `${name} is connected and has no tools`)
+}
+
+// What a run came to.
+
+export interface Outcome {
+  readonly failures: readonly Failure[]
+  /** The sum over everything that happened on every wire. */
+  readonly hash: () => string
+  readonly events: number
+  /** Requests that were sent, and how many of them were answered with a result. */
+  readonly requests: number
+  readonly results: number
+  readonly trace: () => Iterable<string>
+}
+
+export function outcomeOf({ host }: World): Outcome {
+  const { ledger, trace } = host
+  const entries = [...ledger.entries.values()]
+  return {
+    failures: ledger.failures,
+    hash: () => trace.hash,
+    events: trace.length,
+    requests: entries.length,
+    results: entries.filter(({ answers }) => answers[0]?.ok === true).length,
+    trace: () => trace.lines(),
+  }
 }

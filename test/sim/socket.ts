@@ -2,8 +2,7 @@
 
 import { Duplex } from 'node:stream'
 import type { Timer } from '../../src/runtime/runtime.js'
-import { type SimContext, ByteFlow, type FlowShape, type FlowSink } from './byte-flow.js'
-import { systemError } from './pipes.js'
+import { type SimContext, ByteFlow, type FlowShape, type FlowSink, systemError } from './byte-flow.js'
 
 /** How a connection comes about, or does not. */
 export type Connecting =

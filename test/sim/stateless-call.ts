@@ -1,14 +1,12 @@
 // A call of a client without a session, from its first request to the last that comes back to it.
 
-import type { Asking } from './asking.js'
+import type { Asking, SimClient, Waiting } from './client.js'
 import type { SimContext } from './byte-flow.js'
-import type { Askable, Returns } from './request-meta.js'
-import { type Head, isWrongHead } from './request-head.js'
-import type { SimClient, Waiting } from './client.js'
+import { type Askable, type Returns, type Head, isWrongHead } from './request-meta.js'
 import { consentTo, isConsent } from './consent.js'
 import { at, noncesIn, parse, rawId, textAt } from './json.js'
 import type { Entry, Ledger } from './ledger.js'
-import { answerTo, neededFor } from './questions.js'
+import { answerTo, neededFor } from './rounds.js'
 
 /** What its client does. */
 export interface StatelessOp {
@@ -23,7 +21,6 @@ export interface StatelessOp {
 export interface StatelessCallParts {
   readonly client: SimClient
   readonly context: SimContext
-  readonly ledger: Ledger
   readonly op: StatelessOp
   /** Those whose states these are not. */
   readonly others: readonly SimClient[]
@@ -81,7 +78,8 @@ export class StatelessCall {
   }
 
   #asked(entry: Entry, result: unknown): void {
-    const { context, ledger, op } = this.#parts
+    const { context, op } = this.#parts
+    const { ledger } = context
     const root = this.#root
     // One that only wants to be asked again says nothing else.
     const asked = at(result, 'inputRequests') ?? {}
@@ -99,7 +97,8 @@ export class StatelessCall {
 
   /** It is asked what it said that it can be asked, and about its own call. */
   #judge(root: Entry, asked: object): void {
-    const { ledger, op } = this.#parts
+    const { context, op } = this.#parts
+    const { ledger } = context
     const text = JSON.stringify(asked)
     for (const question of Object.values(asked)) {
       const capability = neededFor(textAt(question, 'method') ?? '')
@@ -110,7 +109,8 @@ export class StatelessCall {
   }
 
   #return(root: Entry, round: Round): void {
-    const { client, op, others, ledger } = this.#parts
+    const { client, op, others, context } = this.#parts
+    const { ledger } = context
     if (!client.speaks) return
     const isOwn = Object.values(round.asked).some(isConsent)
     const isRelayed = this.#parts.isRelayed && !isOwn
@@ -128,7 +128,7 @@ export class StatelessCall {
     root.askedAt = undefined
     const isPart = op.returns === 'parts' && this.#returned === 0 && answers.length > 0
     const given = isPart ? answers.slice(1) : answers
-    if (isOwn && given.length > 0 && consentTo(root.nonce) === 'accept') ledger.consents(root.nonce)
+    if (isOwn && given.length > 0 && consentTo(root.nonce) === 'accept') root.consent = 'given'
     const heard = this.#send(given, round)
     if (op.returns === 'changes' && !isRelayed) this.#changes(root, round, heard)
     if (op.returns === 'twice' && !isRelayed)
@@ -139,8 +139,7 @@ export class StatelessCall {
   #comesWrongly(round: Round, answers: readonly string[]): void {
     const { client, op } = this.#parts
     const head = op.returnHead ?? 'right'
-    const { method = '' } = this.#asking ?? {}
-    if (client.plan.http === undefined || !isWrongHead(head, { method, name: '' })) return
+    if (client.plan.http === undefined || !isWrongHead(head, '')) return
     const params = paramsOf(round, answers, this.#params)
     this.#request({ by: client, mustSucceed: false, params, head }, () => undefined)
   }
@@ -189,7 +188,7 @@ export class StatelessCall {
 
   /** Comes with what must get nowhere; `more` is behind the other arguments, and `first` came with answers before. */
   #mustBeRefused(by: SimClient, round: Round, answers: readonly string[], more = '', first?: Heard): void {
-    const { ledger } = this.#parts
+    const { ledger } = this.#parts.context
     const params = paramsOf(round, answers, `${this.#params.slice(0, -1)}${more}${this.#params.slice(-1)}`)
     this.#request({ by, mustSucceed: false, params }, (waiting) => {
       waiting.next = (ok, text) => {
@@ -201,19 +200,12 @@ export class StatelessCall {
 
   #request({ by, mustSucceed, params, head }: Coming, made: (waiting: Waiting) => void): void {
     const { op, client } = this.#parts
-    const { method = '', service, budgetMs = 0 } = this.#asking ?? {}
+    const { method = '', budgetMs = 0, service } = this.#asking ?? {}
     // What is somebody else's is a call of its own.
     const meta =
       by === client && this.#root !== undefined ? { can: op.can, root: this.#root, head } : { can: op.can }
-    const asking = {
-      method,
-      service,
-      budgetMs,
-      mustSucceed,
-      spelling: 'number',
-      token: false,
-    } as const
-    const entry = by.request({ ...asking, meta }, () => params, made)
+    const asking = { method, service, budgetMs, mustSucceed, meta }
+    const entry = by.request(asking, () => params, made)
     // The server may ask again, and only the call as a whole has an end.
     entry.mayStandStill = true
     // The arguments belong to the first request.

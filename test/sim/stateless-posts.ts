@@ -1,30 +1,16 @@
-// Requests without a session over HTTP: each is a POST of its own, and has a response of its own.
+// Requests without a session over HTTP, beside what a client says in its session or as one of an older revision: each is a
+// POST of its own, and has a response of its own.
 //
 // MCP 2026-07-28, Transports, Streamable HTTP: whoever closes a response gives its request up, and what was said on it
 // cannot be had again.
 
-import type { AnswerHead } from './answer-reader.js'
-import { headLines, isWrongHead, repeatedOf } from './request-head.js'
-import type { ClientInbox } from './client-inbox.js'
-import type { Said } from './client-wire.js'
-import type { ToldEvent } from './event-reader.js'
-import type { HttpRequestsParts } from './http-requests.js'
-import type { HttpLine } from './http-line.js'
-import { HttpLines } from './http-lines.js'
-import { refuse } from './http-refusals.js'
-import { requestText } from './http-request.js'
-import {
-  type Answer,
-  Response,
-  type ResponseOwner,
-  type ClientExchange,
-  entriesOf,
-  excuse,
-  newExchange,
-} from './client-exchange.js'
+import type { ClientWire, Said } from './client.js'
+import { type Answer, ClientExchange, type ResponseOwner } from './client-exchange.js'
+import type { ToldEvent } from './http-reader.js'
+import { type HttpLine, HttpRequests, type WireParts } from './http-requests.js'
 import { at, numberAt, parse, rawId } from './json.js'
 import type { Entry } from './ledger.js'
-import type { Random } from './random.js'
+import { headLines, isWrongHead, namedIn } from './request-meta.js'
 
 /** By then the proxy has seen that nobody listens on a connection. */
 const SEEN_MS = 5000
@@ -36,87 +22,125 @@ const MISMATCH = -32020
 
 const badRequests: readonly number[] = [-32020, -32021, -32022, -32600, -32700]
 
-/** The connections of one client that carry nothing else. */
-export class StatelessPosts implements ResponseOwner {
-  readonly #parts: HttpRequestsParts
-  readonly #random: Random
-  readonly #lines: HttpLines
-  readonly #inbox: () => ClientInbox | undefined
-  readonly #open = new Map<ClientExchange, HttpLine>()
-  #count = 0
-  #isOver = false
+/** A client that sends both. */
+export class MixedWire implements ClientWire {
+  readonly #old: ClientWire
+  readonly #posts: StatelessPosts
 
-  constructor(parts: HttpRequestsParts, inbox: () => ClientInbox | undefined) {
-    const { context, front, plan } = parts
-    this.#parts = parts
-    this.#inbox = inbox
-    this.#random = context.dice(`${plan.name} posts`)
-    this.#lines = new HttpLines(
-      (script, number) => front.connect(`${plan.name}.p${number}`, plan, script),
-      (what) => this.#bad(what),
-    )
+  constructor(parts: WireParts, old: ClientWire) {
+    this.#old = old
+    this.#posts = new StatelessPosts(parts)
+  }
+
+  get speaks(): boolean {
+    return this.#old.speaks
+  }
+
+  get hears(): boolean {
+    return this.#old.hears
   }
 
   get backlogBytes(): number {
-    return this.#lines.backlogBytes
+    return this.#old.backlogBytes + this.#posts.requests.backlogBytes
   }
 
   get released(): boolean {
-    return this.#lines.released
+    return this.#old.released && this.#posts.requests.released
   }
 
   send(said: Said): void {
     const [entry] = said.entries
-    if (entry !== undefined && isWrong(entry, said)) {
+    if (said.cancels?.root !== undefined) this.#posts.close(said.cancels, said.read)
+    else if (entry?.root === undefined) this.#old.send(said)
+    else this.#posts.send(said, entry)
+  }
+
+  /** What is said without a session is in no order with anything else. */
+  taken(entry: Entry): number | undefined {
+    return entry.root === undefined ? this.#old.taken(entry) : undefined
+  }
+
+  read(on: boolean): void {
+    this.#old.read(on)
+    this.#posts.requests.read(on)
+  }
+
+  finish(): void {
+    this.#old.finish()
+    this.#posts.leave()
+  }
+
+  gone(): void {
+    this.#posts.leave()
+  }
+
+  vanish(): void {
+    this.#old.vanish()
+    this.#posts.leave()
+  }
+
+  cut(): void {
+    this.#old.cut()
+    this.#posts.cut()
+  }
+}
+
+/** The connections of one client that carry nothing else. */
+class StatelessPosts implements ResponseOwner {
+  readonly requests: HttpRequests
+  readonly #parts: WireParts
+  readonly #open = new Map<ClientExchange, HttpLine>()
+  #count = 0
+
+  constructor(parts: WireParts) {
+    const { plan, http } = parts
+    const accept = http.accept.includes('event-stream') ? http.accept : ACCEPT
+    // The head of each request says its revision by itself, which no session does.
+    this.#parts = { ...parts, http: { ...http, accept, session: true } }
+    this.requests = new HttpRequests(this.#parts, 'posts', (number) => `${plan.name}.p${number}`)
+  }
+
+  send(said: Said, entry: Entry): void {
+    if (isWrongHead(entry.head, namedIn(entry.method, parse(said.text)))) {
       entry.isMisheaded = true
       entry.mustSucceed = false
     }
-    this.#post(newExchange(`${this.#parts.plan.name}/p${++this.#count}`, said))
+    this.#post(new ClientExchange(this, this.#parts, `p${++this.#count}`, said))
   }
 
   /** Gives up a request by closing its response; `seen` is called when the proxy knows. */
   close(entry: Entry, seen: () => void): void {
-    const [exchange, line] = [...this.#open].find(([each]) => entriesOf(each).includes(entry)) ?? []
+    const [exchange, line] = [...this.#open].find(([{ entries }]) => entries.includes(entry)) ?? []
     if (exchange === undefined || line === undefined) return
     this.#open.delete(exchange)
     this.#watch(line, entry, seen)
-    line.cut(this.#random.pick(['reset', 'close']))
-  }
-
-  read(on: boolean): void {
-    this.#lines.read(on)
+    line.cut(this.requests.random.pick(['reset', 'close']))
   }
 
   /** Whoever goes wants none of the answers. */
   leave(): void {
-    this.#isOver = true
+    this.requests.isOver = true
     this.#drop(() => true)
-    this.#lines.leave('close')
+    this.requests.leave('close')
   }
 
   /** Some connections are lost. */
   cut(): void {
-    this.#drop(() => this.#random.chance(0.8))
+    this.#drop(() => this.requests.random.chance(0.8))
   }
 
-  head({ headers }: AnswerHead, exchange: ClientExchange): void {
-    if (headers.has('mcp-session-id')) this.#wrongForm(`${exchange.name} was given a session`)
+  order(): undefined {}
+
+  head(_status: number, headers: ReadonlyMap<string, string>, { name }: ClientExchange): void {
+    if (headers.has('mcp-session-id')) this.#wrongForm(`${name} was given a session`)
     const isStream = headers.get('content-type') === 'text/event-stream'
     if (isStream && headers.get('x-accel-buffering') !== 'no')
-      this.#wrongForm(`${exchange.name} may be kept back on its way`)
+      this.#wrongForm(`${name} may be kept back on its way`)
   }
-
-  arrived(exchange: ClientExchange): void {
-    if (exchange.said === undefined || exchange.heard) return
-    exchange.heard = true
-    exchange.said.read()
-  }
-
-  answering(): void {}
 
   event({ id, data, upTo }: ToldEvent, exchange: ClientExchange): void {
     if (id !== undefined) this.#wrongForm(`${exchange.name} was given an event with an id: ${data}`)
-    if (data !== '') this.#told(data, upTo, exchange)
+    if (data !== '') exchange.told(data, upTo)
   }
 
   answered(answer: Answer, exchange: ClientExchange): void {
@@ -124,115 +148,88 @@ export class StatelessPosts implements ResponseOwner {
     const message = parse(answer.text)
     if (at(message, 'jsonrpc') === '2.0' && rawId(answer.text) !== undefined) {
       this.#judge(answer, message, exchange)
-      this.#told(answer.text, answer.upTo, exchange)
-    } else this.#refused(answer, exchange)
-    this.#closeIdle()
+      exchange.told(answer.text, answer.upTo)
+    } else exchange.refuse(answer)
+    this.requests.closeIdle()
   }
 
   ended(exchange: ClientExchange): void {
     this.#open.delete(exchange)
-    for (const entry of entriesOf(exchange)) {
+    for (const entry of exchange.entries) {
       if (entry.isMisheaded) this.#served(entry, 'a stream')
-      if (entry.answers.length === 0) entry.excused ||= !this.#parts.front.listening || this.#lines.wasPaused
+      if (entry.answers.length === 0)
+        entry.excused ||= !this.#parts.front.listening || this.requests.wasPaused
     }
-    this.#closeIdle()
+    this.requests.closeIdle()
   }
 
   /** The proxy has ended the connection: a request that it has not got can be sent again. */
   lost(exchange: ClientExchange): void {
     if (!this.#open.delete(exchange)) return
     const { front, http, context } = this.#parts
-    if (!exchange.heard && front.listening && !this.#isOver)
-      return void context.clock.after(this.#random.next() * http.againMs, () => {
-        if (front.listening && !this.#isOver) this.#post(exchange)
-        else excuse(exchange)
+    const isThere = (): boolean => front.listening && !this.requests.isOver
+    if (!exchange.heard && isThere())
+      return void context.clock.after(this.requests.random.next() * http.againMs, () => {
+        if (isThere()) this.#post(exchange)
+        else exchange.excuse()
       })
-    if (!front.listening || !exchange.heard || this.#lines.wasPaused) excuse(exchange)
+    if (!front.listening || !exchange.heard || this.requests.wasPaused) exchange.excuse()
   }
 
   #post(exchange: ClientExchange): void {
-    const { http } = this.#parts
     const text = exchange.said?.text ?? ''
-    const [entry] = entriesOf(exchange)
-    const method = entry?.method ?? ''
-    const head = this.#parts.context.wrong.rightHeads === true ? 'right' : (entry?.head ?? 'right')
-    const fields = headLines(head, repeatedOf(method, text))
-    const accept = http.accept.includes('event-stream') ? http.accept : ACCEPT
-    const request = { method: 'POST', session: undefined, revision: undefined, body: text, fields } as const
-    const line = this.#lines.ask(
-      requestText(request, { ...http, accept }, this.#random),
-      new Response(this, exchange, this.#parts.context),
-    )
-    exchange.line = line
-    this.#open.set(exchange, line)
+    const { method = '', head: own = 'right' } = exchange.entries[0] ?? {}
+    const head = this.#parts.context.wrong.rightHeads === true ? 'right' : own
+    const fields = headLines(head, method, namedIn(method, parse(text)))
+    exchange.ask(this.requests, { method: 'POST', body: text, fields })
+    if (exchange.line !== undefined) this.#open.set(exchange, exchange.line)
   }
 
   /** The connections of these requests are lost, and with them whatever the proxy says about them. */
   #drop(isLost: () => boolean): void {
+    const { context, inbox } = this.#parts
     for (const [exchange, line] of this.#open) {
       if (!isLost()) continue
-      const { ledger } = this.#parts
       this.#open.delete(exchange)
-      for (const entry of entriesOf(exchange)) {
+      for (const entry of exchange.entries) {
         entry.excused = true
         entry.mustSucceed = false
         this.#watch(line, entry, () => {
-          if (entry.heardAt !== undefined) ledger.givenUp(entry)
+          if (entry.heardAt !== undefined) context.ledger.givenUp(entry)
         })
       }
-      line.cut(this.#random.pick(['reset', 'close']))
-      for (const entry of entriesOf(exchange)) this.#inbox()?.lost(entry)
+      line.cut(this.requests.random.pick(['reset', 'close']))
+      for (const entry of exchange.entries) inbox.lost(entry)
     }
   }
 
   /** Sees to it that the proxy sees it. */
   #watch({ socket }: HttpLine, entry: Entry, seen: () => void): void {
-    const { context, ledger } = this.#parts
+    const { ledger, clock } = this.#parts.context
     entry.isClosed = true
     socket.once('close', seen)
-    context.clock.after(SEEN_MS, () => {
+    clock.after(SEEN_MS, () => {
       if (!socket.destroyed)
         ledger.fail('not-cancelled', `${entry.nonce} is not seen to be given up: its connection is open`)
     })
   }
 
-  #told(text: string, upTo: number, exchange: ClientExchange): void {
-    const answers = (entry: Entry): boolean => entriesOf(exchange).includes(entry)
-    this.#inbox()?.told(text, { stream: exchange.name, upTo, answers })
-  }
-
-  #judge({ status, text }: Answer, message: unknown, exchange: ClientExchange): void {
+  #judge({ status, text }: Answer, message: unknown, { name, entries }: ClientExchange): void {
     const code = numberAt(message, 'error', 'code')
-    for (const entry of entriesOf(exchange))
-      if (entry.isMisheaded && code !== MISMATCH) this.#served(entry, text)
+    for (const entry of entries) if (entry.isMisheaded && code !== MISMATCH) this.#served(entry, text)
     const isInvalid = status === 400 && code === -32602
     if (status !== statusOf(code) && !isInvalid)
-      this.#wrongForm(`${exchange.name} was answered with ${status} ${text}`)
+      this.#wrongForm(`${name} was answered with ${status} ${text}`)
   }
 
   #served({ nonce }: Entry, what: string): void {
-    this.#parts.ledger.fail('wrong-head', `${nonce} says something else in its head and was given ${what}`)
-  }
-
-  #refused(answer: Answer, exchange: ClientExchange): void {
-    refuse(exchange, answer, this.#parts, this.#inbox())
-  }
-
-  #closeIdle(): void {
-    this.#lines.closeIdle(this.#isOver ? 0 : this.#parts.http.idleMax)
+    const said = `${nonce} says something else in its head and was given ${what}`
+    this.#parts.context.ledger.fail('wrong-head', said)
   }
 
   #wrongForm(what: string): void {
-    this.#parts.ledger.fail('wrong-form', what)
+    this.#parts.context.ledger.fail('wrong-form', what)
   }
-
-  #bad(what: string): void {
-    this.#parts.ledger.fail('bad-line', `${this.#parts.plan.name}: ${what}`)
-  }
-}
-
-function isWrong({ head, method }: Entry, { text }: Said): boolean {
-  return isWrongHead(head, repeatedOf(method, text))
 }
 
 /** Of an error that is the whole answer; of a result without one. */

@@ -1,181 +1,281 @@
-// A scripted server that runs as child processes.
+// A scripted server that runs as child processes, which never were: their streams, their signals, their exits.
 
-import type { Child } from '../../src/runtime/runtime.js'
+import { Readable, Writable } from 'node:stream'
+import type { Child, ChildExit } from '../../src/runtime/runtime.js'
+import { ReadableEnd, type SimContext, WritableEnd } from './byte-flow.js'
 import type { FaultName } from './matrix.js'
-import type { ScriptHost, Milestone } from './script-host.js'
-import type { ServerScript } from './server-script.js'
-import { scriptOf } from './script-of.js'
-import type { SimContext } from './byte-flow.js'
-import type { Ledger } from './ledger.js'
-import { SimProcess, failedSpawn } from './process.js'
 import type { Random } from './random.js'
-import type { ServerFacts } from './server-facts.js'
-import type { SimServer } from './server.js'
+import { type Milestone, Script, type ScriptHost } from './script.js'
+import type { ServerFacts, SimServer } from './server.js'
 import { type Audience, StartWatch } from './start-watch.js'
-
-/** One process and the program in it. */
-interface Instance {
-  readonly process: SimProcess
-  readonly script: ServerScript
-}
 
 /** Starts processes, and makes faults happen to them. */
 export class StdioServer implements SimServer {
   readonly facts: ServerFacts
-  onMilestone: (milestone: Milestone, instance: string) => void = () => {}
+  onMilestone: (milestone: Milestone) => void = () => {}
+  processes: SimProcess[] = []
   readonly #context: SimContext
-  readonly #ledger: Ledger
   readonly #nextPid: () => number
   readonly #starts: StartWatch
-  #instances: Instance[] = []
   #started = 0
   #spawnError: string | undefined
 
-  constructor(
-    context: SimContext,
-    facts: ServerFacts,
-    ledger: Ledger,
-    parts: { readonly nextPid: () => number; readonly audience: Audience },
-  ) {
+  constructor(context: SimContext, facts: ServerFacts, audience: Audience, nextPid: () => number) {
     this.facts = facts
-    this.#starts = new StartWatch(facts.plan, ledger, parts.audience)
+    this.#starts = new StartWatch(facts.plan, context.ledger, audience)
     this.#context = context
-    this.#ledger = ledger
-    this.#nextPid = parts.nextPid
+    this.#nextPid = nextPid
   }
 
-  get processes(): SimProcess[] {
-    return this.#instances.map(({ process }) => process)
-  }
-
-  get scripts(): ServerScript[] {
-    return this.#instances.map(({ script }) => script)
+  get scripts(): Script[] {
+    return this.processes.map(({ script }) => script)
   }
 
   get unread(): number {
-    return sum(this.processes.map(unreadBy))
+    return this.processes.reduce((sum, { unread }) => sum + unread, 0)
   }
 
   get unheard(): number {
-    return sum(this.processes.map(({ output }) => output.flow.bytes))
+    return this.processes.reduce((sum, { output }) => sum + output.flow.bytes, 0)
   }
 
   /** Looks whether more run than there is use for. */
   count(): void {
     const staying = this.processes.filter(({ stays }) => stays)
-    this.#starts.running(staying.length, staying.filter((process) => unreadBy(process) > 0).length)
+    this.#starts.running(staying.length, staying.filter(({ unread }) => unread > 0).length)
   }
 
   spawn(): Child {
-    const { name } = this.facts.plan
     this.facts.starts.push(this.#context.clock.now)
     if (this.#spawnError !== undefined) {
       this.#starts.crashed()
       return failedSpawn(this.#spawnError)
     }
-    const instance = this.#newInstance(`${name}#${++this.#started}`)
-    this.#instances = [...this.#instances.filter(({ process }) => process.alive), instance]
-    this.#context.clock.after(0, () => this.onMilestone('started', instance.process.name))
-    return instance.process
+    const name = `${this.facts.plan.name}#${++this.#started}`
+    const process = new SimProcess({ name, pid: this.#nextPid() }, this.facts, this.#context, {
+      reached: (milestone) => this.onMilestone(milestone),
+      crashed: () => this.#starts.crashed(),
+    })
+    this.processes = [...this.processes.filter(({ alive }) => alive), process]
+    this.#context.clock.after(0, () => this.onMilestone('started'))
+    return process
   }
 
   strike(fault: FaultName, random: Random): void {
     this.facts.struck = true
     if (fault === 'enoent-on-restart') this.#spawnError = 'ENOENT'
     if (fault === 'emfile') this.#spawnError = 'EMFILE'
-    for (const instance of this.#instances) if (instance.process.alive) happenings[fault]?.(instance, random)
+    for (const process of this.processes) if (process.alive) happenings[fault]?.(process, random)
   }
 
   mend(): void {
     this.#spawnError = undefined
-    this.facts.holdsInitialize = false
-    this.facts.refusesLists = false
-    for (const { process, script } of this.#instances) {
-      process.output.flow.pace(undefined)
-      process.read(true)
-      process.stop(false)
-      script.mend()
-      // Nobody notices before somebody writes to it, which may be much later.
-      if (process.deaf) process.exit(1)
-    }
+    this.facts.mend()
+    for (const process of this.processes) process.mend()
   }
-
-  #newInstance(name: string): Instance {
-    const { plan } = this.facts
-    let rest = ''
-    const ownScript = (): ServerScript => script
-    const process = new SimProcess(this.#context, { name, pid: this.#nextPid() }, plan, {
-      heedsTerm: plan.heedsTerm,
-      crashed: () => this.#starts.crashed(),
-      bytes: (chunk) => {
-        const lines = (rest + chunk.toString('latin1')).split('\n')
-        rest = lines.pop() ?? ''
-        for (const line of lines) ownScript().receive(Buffer.from(line, 'latin1').toString())
-      },
-      end: () => {
-        if (plan.heedsEof) process.after(1, () => process.exit(0))
-      },
-    })
-    const script: ServerScript = scriptOf(this.#hostOf(process), this.facts, this.#ledger, this.#context)
-    return { process, script }
-  }
-
-  #hostOf(process: SimProcess): ScriptHost {
-    return {
-      name: process.name,
-      get stays() {
-        return process.stays
-      },
-      say: (text) => {
-        process.write(`${text}\n`)
-        return true
-      },
-      sayHalf: (text) => process.write(text.slice(0, text.length / 2)),
-      junk: () => writeJunk(process),
-      after: (delayMs, run) => process.after(delayMs, run),
-      exit: (code) => process.exit(code),
-      reached: (milestone) => this.onMilestone(milestone, process.name),
-    }
-  }
-}
-
-/** Bytes that a process was sent and has not read. */
-function unreadBy({ input }: SimProcess): number {
-  return input.flow.bytes + input.stream.writableLength
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((whole, part) => whole + part, 0)
-}
-
-/** Lines that look like a log, like half a message, and like nothing at all. */
-function writeJunk(process: SimProcess): void {
-  process.write('INFO listening on {"port": 1}\n{"jsonrpc":"2.0"\n\n')
-  process.write(Buffer.from([0xff, 0xfe, 0x80, 0x0a]))
-  process.errors.flow.add(Buffer.from('\u001b[2J\u001b]0;title\u0007 \u202e \r\b\u0085 what?\n'))
 }
 
 /** What happens to one process; the other faults belong to servers over HTTP, or to the proxy. */
-const happenings: Readonly<Partial<Record<FaultName, (instance: Instance, random: Random) => void>>> = {
+const happenings: Readonly<Partial<Record<FaultName, (process: SimProcess, random: Random) => void>>> = {
   'kill-9': kill,
   'enoent-on-restart': kill,
   emfile: kill,
-  'exit-0': ({ process }) => process.exit(0),
-  'exit-1': ({ process }, random) => process.exit(1, undefined, random.chance(0.1)),
-  sigstop: ({ process }) => process.stop(true),
-  'stdout-close': ({ process }) => process.closeOutput(),
-  'stdin-close': ({ process }) => process.closeInput(),
+  'exit-0': (process) => process.exit(0),
+  'exit-1': (process, random) => process.exit(1, undefined, random.chance(0.1)),
+  sigstop: (process) => process.stop(true),
+  'stdout-close': ({ output }) => output.flow.end(),
+  'stdin-close': (process) => process.closeInput(),
   'half-line-exit': ({ script }) => script.blurt('exit-half'),
   'response-exit': ({ script }) => script.blurt('exit-with'),
-  junk: ({ process }) => writeJunk(process),
+  junk: (process) => process.junk(),
   oversize: ({ script }) => script.blurt('oversize'),
-  slow: ({ process }) => process.output.flow.pace(1000),
-  'never-reads': ({ process }) => process.read(false),
+  slow: ({ output }) => output.flow.pace(1000),
+  'never-reads': (process) => process.read(false),
   'duplicate-response': ({ script }) => script.blurt('twice'),
   'wrong-id': ({ script }) => script.blurt('wrong-id'),
 }
 
 /** Somebody else may still have its stdout. */
-function kill({ process }: Instance, random: Random): void {
+function kill(process: SimProcess, random: Random): void {
   process.exit(undefined, 'SIGKILL', random.chance(0.1))
+}
+
+/** What a process tells its server. */
+interface ProcessOwner {
+  readonly reached: (milestone: Milestone) => void
+  /** It has ended though nobody had asked it to. */
+  readonly crashed: () => void
+}
+
+/** One process, from both sides, and the program in it. */
+export class SimProcess implements Child, ScriptHost {
+  readonly pid: number
+  readonly name: string
+  readonly facts: ServerFacts
+  readonly context: SimContext
+  readonly script: Script
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stderr: Readable
+  readonly exited: Promise<ChildExit>
+  readonly reached: (milestone: Milestone) => void
+  readonly output: ReadableEnd
+  readonly #input: WritableEnd
+  readonly #errors: ReadableEnd
+  readonly #crashed: () => void
+  readonly #late: (() => void)[] = []
+  #resolve: (exit: ChildExit) => void = () => {}
+  #line = ''
+  #alive = true
+  #stopped = false
+  #reads = true
+  #termPending = false
+  #isAsked = false
+  #deaf = false
+
+  constructor(
+    { name, pid }: { readonly name: string; readonly pid: number },
+    facts: ServerFacts,
+    context: SimContext,
+    { reached, crashed }: ProcessOwner,
+  ) {
+    this.pid = pid
+    this.name = name
+    this.facts = facts
+    this.context = context
+    this.reached = reached
+    this.#crashed = crashed
+    const { stdin, stdout, heedsEof } = facts.plan
+    this.#input = new WritableEnd(context, `${name}<`, stdin, {
+      bytes: (chunk) => this.#heard(chunk),
+      end: () => heedsEof && this.after(1, () => this.exit(0)),
+    })
+    this.output = new ReadableEnd(context, `${name}>`, stdout)
+    this.#errors = new ReadableEnd(context, `${name}!`, stdout)
+    this.stdin = this.#input.stream
+    this.stdout = this.output.stream
+    this.stderr = this.#errors.stream
+    this.exited = new Promise((resolve) => (this.#resolve = resolve))
+    this.script = new Script(this)
+  }
+
+  get alive(): boolean {
+    return this.#alive
+  }
+
+  /** It runs, and nobody has asked it to end. */
+  get stays(): boolean {
+    return this.#alive && !this.#isAsked && !this.#input.flow.ending
+  }
+
+  /** Bytes that it was sent and has not read. */
+  get unread(): number {
+    return this.#input.flow.bytes + this.stdin.writableLength
+  }
+
+  signal(name: 'SIGTERM' | 'SIGKILL'): boolean {
+    if (!this.#alive) return false
+    this.#isAsked = true
+    this.context.trace.note(this.name, name)
+    if (name === 'SIGKILL') this.exit(undefined, 'SIGKILL')
+    else if (this.#stopped) this.#termPending = true
+    else if (this.facts.plan.heedsTerm) this.exit(undefined, 'SIGTERM')
+    return true
+  }
+
+  /** Everything that lasts is over. */
+  mend(): void {
+    this.output.flow.pace(undefined)
+    this.read(true)
+    this.stop(false)
+    this.script.mend()
+    // Nobody notices before somebody writes to it, which may be much later.
+    if (this.#deaf) this.exit(1)
+  }
+
+  /** Runs something later, unless the process has gone by then; a stopped one does it when it goes on. */
+  after(delayMs: number, run: () => void): void {
+    this.context.clock.after(delayMs, () => {
+      if (this.#alive && this.#stopped) this.#late.push(run)
+      else if (this.#alive) run()
+    })
+  }
+
+  say(text: string): boolean {
+    this.#write(`${text}\n`)
+    return true
+  }
+
+  sayHalf(text: string): void {
+    this.#write(text.slice(0, text.length / 2))
+  }
+
+  /** Lines that look like a log, like half a message, and like nothing at all. */
+  junk(): void {
+    this.#write('INFO listening on {"port": 1}\n{"jsonrpc":"2.0"\n\n')
+    this.#write(Buffer.from([0xff, 0xfe, 0x80, 0x0a]))
+    this.#errors.flow.add(Buffer.from('\u001b[2J\u001b]0;title\u0007 \u202e \r\b\u0085 what?\n'))
+  }
+
+  /** `heldOpen`: somebody else still has its stdout, and says nothing. */
+  exit(code: number | undefined, signal?: string, heldOpen = false): void {
+    if (!this.#alive) return
+    const isCrash = this.stays
+    this.#alive = false
+    if (isCrash) this.#crashed()
+    this.context.trace.note(this.name, `exits ${signal ?? code}`)
+    this.#input.break()
+    if (!heldOpen) this.output.flow.end()
+    this.#errors.flow.end()
+    const delayMs = this.context.dice(`${this.name} exit`).next() * this.facts.plan.exitDelayMsMax
+    this.context.clock.after(delayMs, () => {
+      this.stdin.destroy()
+      this.#resolve({ code, signal, spawnError: undefined })
+    })
+  }
+
+  /** It can never be told anything again. */
+  closeInput(): void {
+    this.#deaf = true
+    this.#input.break()
+  }
+
+  /** Whether the program looks at its stdin at all. */
+  read(on: boolean): void {
+    this.#reads = on
+    this.#input.flow.open(on && !this.#stopped)
+  }
+
+  /** SIGSTOP and SIGCONT. */
+  stop(on: boolean): void {
+    if (!this.#alive || on === this.#stopped) return
+    this.#stopped = on
+    this.context.trace.note(this.name, on ? 'SIGSTOP' : 'SIGCONT')
+    this.#input.flow.open(this.#reads && !on)
+    if (on) return
+    if (this.#termPending && this.facts.plan.heedsTerm) return this.exit(undefined, 'SIGTERM')
+    for (const run of this.#late.splice(0)) if (this.#alive) run()
+  }
+
+  #write(text: string | Buffer): void {
+    if (this.#alive) this.output.flow.add(Buffer.from(text))
+  }
+
+  #heard(chunk: Buffer): void {
+    const lines = (this.#line + chunk.toString('latin1')).split('\n')
+    this.#line = lines.pop() ?? ''
+    for (const line of lines) this.script.receive(Buffer.from(line, 'latin1').toString())
+  }
+}
+
+/** A process that could not be started. */
+export function failedSpawn(spawnError: string): Child {
+  return {
+    pid: undefined,
+    stdin: new Writable({ write: (_chunk, _encoding, done) => done() }),
+    stdout: Readable.from([]),
+    stderr: Readable.from([]),
+    exited: Promise.resolve({ code: undefined, signal: undefined, spawnError }),
+    signal: () => false,
+  }
 }

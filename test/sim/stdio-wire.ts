@@ -3,10 +3,9 @@
 import type { Connection } from '../../src/jsonrpc/connection.js'
 import type { Clock } from '../../src/runtime/deadline.js'
 import { NdjsonConnection, type NdjsonOptions } from '../../src/transports/stdio/ndjson.js'
-import type { SimContext } from './byte-flow.js'
+import { type SimContext, ReadableEnd, WritableEnd } from './byte-flow.js'
 import type { ClientInbox } from './client-inbox.js'
-import type { ClientWire, Said } from './client-wire.js'
-import { ReadableEnd, WritableEnd } from './pipes.js'
+import type { ClientWire, Said } from './client.js'
 import type { ClientPlan } from './plan.js'
 
 /** Two pipes. */
@@ -15,17 +14,17 @@ export class StdioWire implements ClientWire {
   readonly connection: Connection
   readonly #input: ReadableEnd
   readonly #output: WritableEnd
-  #inbox: ClientInbox | undefined
 
   constructor(
     context: SimContext,
     plan: ClientPlan,
+    inbox: ClientInbox,
     proxy: { readonly ndjson: NdjsonOptions; readonly timers: Clock },
   ) {
     this.#input = new ReadableEnd(context, `${plan.name}>`, plan.input)
     this.#output = new WritableEnd(context, `${plan.name}<`, plan.output, {
-      bytes: (chunk) => this.#inbox?.hear(chunk),
-      end: () => this.#inbox?.gone(),
+      bytes: (chunk) => inbox.hear(chunk),
+      end: () => inbox.gone(),
     })
     context.wrong.stream?.(this.#input.stream)
     const { ndjson, timers } = proxy
@@ -42,10 +41,6 @@ export class StdioWire implements ClientWire {
 
   get released(): boolean {
     return this.#input.stream.destroyed && this.#output.stream.destroyed
-  }
-
-  start(inbox: ClientInbox): void {
-    this.#inbox = inbox
   }
 
   send({ text, read, arrives }: Said): void {

@@ -2,11 +2,10 @@
 
 import { createProxy } from '../../src/proxy/proxy.js'
 import type { McpProxy } from '../../src/proxy/proxy-interface.js'
-import { AuditWatch } from './audit-watch.js'
+import { AuditWatch, CountedCalls } from './recorded-calls.js'
 import type { Check } from './checks.js'
-import { SimClient } from './client.js'
-import type { ClientWire } from './client-wire.js'
-import { CountedCalls } from './counted-calls.js'
+import { type ClientWire, SimClient } from './client.js'
+import type { ClientInbox } from './client-inbox.js'
 import {
   EVERYBODY,
   GRACE_MS,
@@ -19,7 +18,7 @@ import {
 import { runEarlier } from './earlier-run.js'
 import { Host } from './host.js'
 import { Instances } from './instances.js'
-import { MixedWire } from './mixed-wire.js'
+import { MixedWire } from './stateless-posts.js'
 import { HttpWire } from './http-wire.js'
 import { SseWire } from './sse-wire.js'
 import { plainClient } from './plain-plan.js'
@@ -93,13 +92,12 @@ export class World {
     const { host } = this
     const manners = plan.http?.session === false ? 'session' : plan.manners
     const named = { ...plan, manners, name: `c${this.clients.length}` }
-    const wire = this.#wireOf(named)
-    const client = new SimClient(host, named, host.ledger, wire, host.servers)
+    const client = new SimClient(host, named, host.servers, (inbox) => this.#wireOf(named, inbox))
     this.clients.push(client)
     host.audience.come.push(named)
-    if (wire instanceof StdioWire) {
+    if (client.wire instanceof StdioWire) {
       if (this.plan.ownStart === 'with-client' && this.clients.length > 1) host.ledger.severalCome()
-      this.#seat(named, wire)
+      this.#seat(named, client.wire)
     }
     this.settle()
     client.shakeHands()
@@ -182,18 +180,16 @@ export class World {
     this.host.audience.present.add(everybody)
   }
 
-  #wireOf(plan: ClientPlan): ClientWire {
+  #wireOf(plan: ClientPlan, inbox: ClientInbox): ClientWire {
     const { host } = this
     const { http } = plan
-    if (http !== undefined) {
-      const parts = { context: host, ledger: host.ledger, front: host.front, plan, http }
-      const old = http.sse ? new SseWire(parts) : new HttpWire(parts)
-      return plan.sets === undefined ? old : new MixedWire(parts, old)
+    if (http === undefined) {
+      const { ndjson } = limitsOf(this.#limits).session
+      return new StdioWire(host, plan, inbox, { ndjson, timers: host.runtime })
     }
-    return new StdioWire(host, plan, {
-      ndjson: limitsOf(this.#limits).session.ndjson,
-      timers: host.runtime,
-    })
+    const parts = { context: host, front: host.front, plan, http, inbox }
+    const old = http.sse ? new SseWire(parts) : new HttpWire(parts)
+    return plan.sets === undefined ? old : new MixedWire(parts, old)
   }
 
   #seat(plan: ClientPlan, { connection }: StdioWire): void {

@@ -4,7 +4,7 @@
 import type { Readable } from 'node:stream'
 import type { McpProxy } from '../../src/proxy/proxy-interface.js'
 import type { LogRecord, Runtime } from '../../src/runtime/runtime.js'
-import type { ToldEvent } from './event-reader.js'
+import type { ToldEvent } from './http-reader.js'
 import type { LimitsPlan } from './plan.js'
 
 /** The way of one message to whoever it is for. */

@@ -1,0 +1,195 @@
+// What the audit of a proxy says of its calls, against what clients sent and were told.
+//
+// A client that has vanished, or that has cancelled, may have no answer though its call has a line.
+
+import { Audit } from '../../src/audit/audit.js'
+import type { CallEvent } from '../../src/index.js'
+import { at, noncesIn, parse, textAt, numberAt } from './json.js'
+import type { Entry, Ledger } from './ledger.js'
+import type { Wrong } from './wrong.js'
+import type { McpProxy } from '../../src/proxy/proxy-interface.js'
+import { CallMetrics } from '../../src/metrics/call-metrics.js'
+import { type Family, countOf } from '../../src/metrics/registry.js'
+
+const CALL = 'tools/call'
+
+/** What the front refuses by itself becomes no call. */
+const NO_CALL = /^HTTP \d|Header mismatch|Session not found|"instance-lost"/
+
+/** How the answer of a client and a line of the audit name an end. */
+type End = 'asked' | 'result' | 'error'
+
+/** Reads every line. */
+export class AuditWatch {
+  readonly ended: (event: CallEvent) => void
+  /** By the nonces in their arguments. */
+  readonly #lines = new Map<string, unknown[]>()
+
+  constructor(wallNow: () => number, wrong: Wrong) {
+    const write = (line: string): void => {
+      for (const written of wrong.audit?.(line) ?? [line]) this.#take(parse(written))
+    }
+    const sink = { write, close: () => Promise.resolve() }
+    const audit = new Audit(sink, { payloads: true, methods: ['*'] }, { wallNow, clean: (text) => text })
+    this.ended = audit.ended
+  }
+
+  /** Compares the lines with the ledger, when everything has come to rest. */
+  judge(ledger: Ledger): void {
+    const sent = new Map<string, Entry[]>()
+    for (const entry of ledger.entries.values())
+      if (entry.method === CALL && entry.about !== undefined) put(sent, entry.about, entry)
+    for (const [nonce, lines] of this.#lines)
+      if (!sent.has(nonce)) ledger.fail('wrong-audit', `a line for ${nonce}: ${JSON.stringify(lines[0])}`)
+    for (const [nonce, entries] of sent) compare(ledger, nonce, entries, this.#lines.get(nonce) ?? [])
+  }
+
+  #take(line: unknown): void {
+    if (textAt(line, 'method') !== CALL) return
+    const [nonce] = noncesIn(textAt(line, 'arguments') ?? '')
+    if (nonce !== undefined) put(this.#lines, nonce, line)
+  }
+}
+
+function compare(ledger: Ledger, nonce: string, entries: readonly Entry[], lines: readonly unknown[]): void {
+  // A call may have ended before the session of its client did, or before its instance.
+  const isUnheard = (entry: Entry): boolean =>
+    textOf(entry).includes('Session not found') || (ledger.isDisturbed && NO_CALL.test(textOf(entry)))
+  const open = entries.filter((entry) => isOpen(entry) || isUnheard(entry)).length
+  const said = (check: 'wrong-audit' | 'not-audited', end: End): void =>
+    ledger.fail(check, `${nonce} (${end}): ${entries.map(textOf).join()}; ${JSON.stringify(lines)}`)
+  for (const end of ['asked', 'result', 'error'] as const) {
+    const told = entries.filter(({ answers: [answer] }) => answer !== undefined && endOf(answer) === end)
+    const written = lines.filter((line) => endIn(line) === end).length
+    if (written > told.length + open) said('wrong-audit', end)
+    const calls = told.filter((entry) => end !== 'error' || !NO_CALL.test(textOf(entry)))
+    if (written < calls.length) said('not-audited', end)
+  }
+  if (lines.length > entries.length) ledger.fail('wrong-audit', `${nonce} has ${lines.length} lines`)
+}
+
+/** It has no answer, or another instance has answered in place of the one that has the call. */
+function isOpen({ answers: [answer] }: Entry): boolean {
+  return answer === undefined || answer.text.includes('"instance-lost"')
+}
+
+function textOf({ answers: [answer] }: Entry): string {
+  return answer?.text ?? 'no answer'
+}
+
+function endOf({ ok, text }: Entry['answers'][number]): End {
+  if (!ok) return 'error'
+  return text.includes('"resultType":"input_required"') ? 'asked' : 'result'
+}
+
+/** A refusal without a code is a result that tells the model why. */
+function endIn(line: unknown): End | undefined {
+  const outcome = textAt(line, 'outcome')
+  if (outcome === 'asked') return 'asked'
+  if (outcome === 'cancelled') return undefined
+  const isResult = outcome === 'answered' || (outcome === 'refused' && at(line, 'code') === undefined)
+  return isResult ? 'result' : 'error'
+}
+
+function put<T>(groups: Map<string, T[]>, key: string, value: T): void {
+  const group = groups.get(key)
+  if (group === undefined) groups.set(key, [value])
+  else group.push(value)
+}
+
+// Whether the metrics of a proxy count what clients sent and were told, as the ledger has it.
+//
+// The ledger knows of each answer what kind it was. A request without an answer, or one that was refused by a status of HTTP,
+// may or may not have got to where calls are counted.
+
+/** Errors that are no error of the one that refuses. */
+const MISTAKES = [-32700, -32600, -32601, -32602, -32002]
+
+/** Refused by a status of HTTP, for its head, for a session that has ended, or for another instance: it may not have become a call. */
+const BEFORE_CALLS = /^HTTP |"error":\{"code":-32020,|"Session not found"|"instance-lost"/
+
+/** The number may be another one for a client of the other era. */
+const ERROR = 'error'
+
+const SPREAD = ['resources/subscribe', 'resources/unsubscribe']
+
+/** Answered without becoming a call. */
+const UNCOUNTED = ['initialize', 'ping', 'logging/setLevel', 'server/discover']
+
+/** Counts the calls of one run by the metrics. */
+export class CountedCalls {
+  readonly #metrics = new CallMetrics(false)
+
+  listen(proxy: Pick<McpProxy, 'on'>): void {
+    const { call, server } = this.#metrics.listeners
+    if (call !== undefined) proxy.on('call', call)
+    if (server !== undefined) proxy.on('server', server)
+  }
+
+  /** Every call has ended: the counts must be those of the ledger. */
+  judge(ledger: Ledger): void {
+    const { certain, uncertain } = tallied([...ledger.entries.values()])
+    const counts = countsOf(this.#metrics.families[0])
+    for (const kind of new Set([...certain.keys(), ...counts.keys()])) {
+      const [method = ''] = kind.split(' ')
+      // Every instance that has the session asks its servers.
+      if (ledger.isSeveral && SPREAD.includes(method)) continue
+      const least = certain.get(kind) ?? 0
+      const most = least + (uncertain.get(method) ?? 0)
+      const count = counts.get(kind) ?? 0
+      if (count < least || count > most)
+        ledger.fail('miscounted', `${kind} is counted ${count} times, and happened ${least} to ${most} times`)
+    }
+    this.#judgeServers(ledger, counts.get('tools/call') ?? 0)
+  }
+
+  /** Every call that a server has executed was sent to it, and is counted there too. */
+  #judgeServers(ledger: Ledger, front: number): void {
+    const executed = [...ledger.entries.values()].filter((entry) => entry.executed > 0).length
+    const [, upstream] = this.#metrics.families
+    const count = countsOf(upstream).get('tools/call') ?? 0
+    // What was begun by an instance that was killed ended with it.
+    if ((count < executed && !ledger.isDisturbed) || count > front)
+      ledger.fail('miscounted', `servers have ${count} calls of ${front}, and executed ${executed}`)
+  }
+}
+
+/** By method, and by method and error. */
+function countsOf(family: Family | undefined): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const { labels, value } of family?.points() ?? []) {
+    const [, , method = '', type = ''] = labels
+    const error = type.startsWith('-') ? ERROR : type
+    const count = typeof value === 'number' ? value : countOf(value)
+    for (const kind of [method, `${method} ${error}`]) counts.set(kind, (counts.get(kind) ?? 0) + count)
+  }
+  return counts
+}
+
+/** The requests of each kind, and by method those of which nobody knows whether they became calls. */
+function tallied(entries: readonly Entry[]): Record<'certain' | 'uncertain', Map<string, number>> {
+  const [certain, uncertain] = [new Map<string, number>(), new Map<string, number>()]
+  for (const { method: written, answers } of entries) {
+    if (UNCOUNTED.includes(written)) continue
+    const method = written === 'no/such' ? 'other' : written
+    const [answer] = answers
+    if (answer === undefined || BEFORE_CALLS.test(answer.text)) {
+      add(uncertain, method)
+      continue
+    }
+    add(certain, method)
+    add(certain, `${method} ${errorIn(answer.text)}`)
+  }
+  return { certain, uncertain }
+}
+
+function add(to: Map<string, number>, kind: string): void {
+  to.set(kind, (to.get(kind) ?? 0) + 1)
+}
+
+function errorIn(text: string): string {
+  const message = parse(text)
+  if (at(message, 'result', 'isError') === true) return 'tool_error'
+  const code = numberAt(message, 'error', 'code')
+  return code === undefined || MISTAKES.includes(code) ? '' : ERROR
+}
