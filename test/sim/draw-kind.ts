@@ -12,7 +12,7 @@ import { roomyLimits } from './plain-plan.js'
 /** Who comes besides the clients of sessions at the proxy's stdin and stdout. */
 export type RunKind = (typeof kinds)[number]
 
-const kinds = [
+export const kinds = [
   'plain',
   'http',
   'eras',

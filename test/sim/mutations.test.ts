@@ -15,21 +15,21 @@ const OPS = 25
 before(warm)
 
 test('every checker has a wrong proxy', () => {
-  const found: ReadonlySet<string> = new Set(mutations.flatMap(({ finds }) => finds))
+  const found: ReadonlySet<string> = new Set(mutations.map(({ finds }) => finds))
   // That a phase is reached says something of the simulator, and nothing of the proxy.
   const others = Object.keys(checks).filter((check) => !found.has(check) && check !== 'not-reached')
   assert.deepEqual(others, [])
 })
 
 describe('a wrong proxy is found', () => {
-  for (const { what, finds, kind, plan: only, wrong } of mutations)
-    test(`${finds.join(', ')}: ${what}`, async () => {
-      const missing = new Set(finds)
-      for (let seed = 1; seed <= (only === undefined ? SEEDS : 1) && missing.size > 0; seed++) {
+  for (const { finds, kind, plan: only, wrong } of mutations)
+    test(`${finds}: ${checks[finds]} (${kind})`, async () => {
+      let isFound = false
+      for (let seed = 1; seed <= (only === undefined ? SEEDS : 1) && !isFound; seed++) {
         const plan = only ?? drawKind(kind, seed, OPS)
         const { failures } = await inTurn(() => simulate(plan, wrong()))
-        for (const { check } of failures) missing.delete(check)
+        isFound = failures.some(({ check }) => check === finds)
       }
-      assert.deepEqual([...missing], [])
+      assert.ok(isFound)
     })
 })
