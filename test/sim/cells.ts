@@ -18,7 +18,7 @@ import { Random } from './random.js'
 const LASTS_MS = 4000
 
 /** What the way to a phase is made of. */
-export class Cell {
+class Cell {
   readonly world: World
   readonly target: SimServer
   readonly #seen = new Set<Milestone>()
@@ -183,7 +183,7 @@ const FOREVER = { kind: 'hang', ms: 0, n: 0 } as const
 const SLOW = { kind: 'echo', ms: 1000, n: 0 } as const
 
 /** Each brings its cell to the phase and makes the fault strike in it. */
-export const phaseDrivers: Readonly<Record<PhaseName, (cell: Cell) => void>> = {
+const phaseDrivers: Readonly<Record<PhaseName, (cell: Cell) => void>> = {
   'before-ready': (cell) => {
     // A process is started with the proxy; a connection is made for the first client.
     if (cell.target.facts.plan.kind === 'stdio') return cell.strike()
@@ -312,9 +312,9 @@ function breakDown(cell: Cell): void {
 const KiB = 1024
 
 /** Calls that a server over HTTP is given at once. */
-export const CONCURRENCY_OVER_HTTP = 64
+const CONCURRENCY_OVER_HTTP = 64
 
-export function cellPlan(fault: Fault, phase: Phase, seed: number): Plan {
+function cellPlan(fault: Fault, phase: Phase, seed: number): Plan {
   const random = Random.of(seed, `${fault.name} ${phase.name}`)
   const kind = fault.place === 'http' ? 'http' : 'stdio'
   const faulty = server(random, `${kind === 'http' ? 'h' : 's'}0`, kind)

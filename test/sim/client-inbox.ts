@@ -321,7 +321,7 @@ const kept = (method: string): boolean => method.endsWith('/list') || method ===
 const asking: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
 /** A result says its type to whoever has no session, and to nobody else. */
-export function formed(ledger: Ledger, { root, method, nonce }: Entry, result: unknown, text: string): void {
+function formed(ledger: Ledger, { root, method, nonce }: Entry, result: unknown, text: string): void {
   const type = at(result, 'resultType')
   const isAsked = type === 'input_required'
   const isStateless = type === 'complete' || (isAsked && asking.has(method) && isWhole(result))
@@ -343,7 +343,7 @@ function isWhole(result: unknown): boolean {
 const reserved: readonly number[] = [-32020, -32021, -32022]
 
 /** Codes that the stateless revision does not know never get to its clients. */
-export function knownError(ledger: Ledger, code: number | undefined, text: string): void {
+function knownError(ledger: Ledger, code: number | undefined, text: string): void {
   const isUnknown = code === undefined || (code <= -32020 && code >= -32099 && !reserved.includes(code))
   if (isUnknown || code === -32002) ledger.fail('wrong-form', `an error without a session is ${text}`)
 }

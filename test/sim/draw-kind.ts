@@ -1,112 +1,77 @@
-// The runs that a seed stands for: one of each kind.
+// The runs that a seed stands for: one of each kind. What a kind adds is drawn from dice of its own, so that a seed means the
+// same run with and without.
 
 import { withConsent } from './consent.js'
 import { drawPlan } from './draw.js'
-import type { Plan, Op, ClientPlan, ListMethod, ReadMethod, ServerPlan, WorkKind } from './plan.js'
-import { type Head, heads, type Askable, returns } from './request-meta.js'
-import { Random } from './random.js'
 import type { HttpPlan } from './http-requests.js'
-import { askable } from './rounds.js'
 import { roomyLimits } from './plain-plan.js'
+import type { ClientPlan, ListMethod, Op, Plan, ReadMethod, ServerPlan, WorkKind } from './plan.js'
+import { Random } from './random.js'
+import { type Askable, heads, returns } from './request-meta.js'
+import { askable } from './rounds.js'
+
+/** The options that ask for the runs of each kind. */
+const options = {
+  plain: '',
+  http: ' --http',
+  eras: ' --eras',
+  'http-eras': ' --http --eras',
+  instances: ' --instances 0',
+  'instances-1': ' --instances 1',
+  'instances-2': ' --instances 2',
+  'instances-3': ' --instances 3',
+} as const
 
 /** Who comes besides the clients of sessions at the proxy's stdin and stdout. */
-export type RunKind = (typeof kinds)[number]
+export type RunKind = keyof typeof options
 
-export const kinds = [
-  'plain',
-  'http',
-  'eras',
-  'http-eras',
-  'instances',
-  'instances-1',
-  'instances-2',
-  'instances-3',
-] as const
+export const kinds: readonly RunKind[] = Object.keys(options).filter(
+  (name): name is RunKind => name in options,
+)
+
+export function optionsOf(kind: RunKind): string {
+  return options[kind]
+}
 
 export function drawKind(kind: RunKind, seed: number, ops: number): Plan {
   const plan = drawPlan(seed, ops)
-  switch (kind) {
-    case 'instances':
-      return withInstances(plan, undefined)
-    case 'instances-1':
-    case 'instances-2':
-    case 'instances-3':
-      return withInstances(plan, Number(kind.slice(-1)))
-    // Over HTTP a question without an answer takes a place at the front for as long as it may be answered.
-    case 'plain':
-      return withConsent(plan)
-    case 'eras':
-      return withEras(withConsent(plan))
-    case 'http':
-      return withHttp(plan)
-    case 'http-eras':
-      return withHeads(withHttp(withEras(plan)))
-  }
+  // Over HTTP a question without an answer takes a place at the front for as long as it may be answered.
+  if (kind === 'plain') return withConsent(plan)
+  if (kind === 'eras') return withEras(withConsent(plan))
+  if (kind === 'http') return withHttp(plan)
+  if (kind === 'http-eras') return withHeads(withHttp(withEras(plan)))
+  return withInstances(plan, kind === 'instances' ? undefined : Number(kind.slice(-1)))
 }
 
-/** As it is written among options; anything else is a plain run. */
-export function runKind(text: string | undefined): RunKind {
-  return kinds.find((kind) => kind === text) ?? 'plain'
+/** A client, by its place. */
+function clientOf(random: Random, { clients }: Pick<Plan, 'clients'>): number {
+  return random.int(0, clients.length - 1)
 }
 
-/** The option that asks for such a run. */
-export function optionOf(kind: RunKind): string {
-  if (kind === 'plain') return ''
-  const [first, ...more] = kind.split('-')
-  if (first === 'instances') return ` --instances ${more[0] ?? 0}`
-  return [first, ...more].map((option) => ` --${option}`).join('')
+/** Another operation behind some of these: so many where `share` says, and none behind those that `isMeant` leaves out. */
+function withMore(
+  random: Random,
+  ops: readonly Op[],
+  share: number,
+  draw: () => Op,
+  isMeant: (op: Op) => boolean = () => true,
+): Op[] {
+  return ops.flatMap((op) => (isMeant(op) && random.chance(share) ? [op, draw()] : [op]))
 }
 
-// What requests without a session say in their heads, and which of them are given up; drawn from dice of their own.
+const isNoArrival = ({ kind }: Op): boolean => kind !== 'attach'
 
-/** How many operations close a response. */
-const CLOSES = [0, 0.05, 0.2] as const
-
-/** The same run, in which some heads say something else than their messages, and some responses are closed. */
-function withHeads(plan: Plan): Plan {
-  const random = Random.of(plan.seed, 'heads')
-  const share = random.pick([0.1, 0.5])
-  const closes = random.pick(CLOSES)
-  const ops = plan.ops.flatMap((op): Op[] => {
-    const head = random.chance(share) ? random.pick(heads) : 'right'
-    const returnHead = random.chance(share) ? random.pick(heads) : 'right'
-    const headed = withHeadOf(op, { head, returnHead })
-    return random.chance(closes) ? [headed, closed(random, plan)] : [headed]
-  })
-  // A request that stays open keeps the place of its body, of which a small memory has few.
-  const front = plan.front && { ...plan.front, bodiesBytesMax: undefined }
-  return { ...plan, ...(front !== undefined && { front }), ops }
-}
-
-function withHeadOf(op: Op, { head, returnHead }: { readonly head: Head; readonly returnHead: Head }): Op {
-  if (op.kind === 'stateless-call' || op.kind === 'stateless-read') return { ...op, head, returnHead }
-  return op.kind === 'stateless-list' || op.kind === 'listen' ? { ...op, head } : op
-}
-
-function closed(random: Random, { clients }: Plan): Op {
-  const client = random.int(0, clients.length - 1)
-  const gapMs = random.next() * random.pick([1, 20, 200])
-  return { gapMs, kind: 'cancel', client, back: random.int(0, 3) }
-}
-
-// Which clients of a drawn run come over HTTP. All of it is drawn from dice of its
-// own, so that a seed means the same run with and without.
-
-/** How often a client loses its connections. */
-const CUTS = [0, 0.05, 0.2] as const
-
-/** The same run with an HTTP front, through which about half of the clients come. */
-export function withHttp(plan: Plan): Plan {
+/** The same run with an HTTP front, through which about half of the clients come, and at times lose their connections. */
+function withHttp(plan: Plan): Plan {
   const random = Random.of(plan.seed, 'http')
   const share = random.pick([0.4, 0.7, 1])
-  const cuts = random.pick(CUTS)
+  const cuts = random.pick([0, 0.05, 0.2])
   const clients = plan.clients.map((client, at) =>
     at === 0 || random.chance(share) ? overHttp(random, client) : client,
   )
-  const ops = plan.ops.flatMap((op): Op[] => {
-    if (!random.chance(cuts)) return [op]
-    const client = random.int(0, clients.length - 1)
-    return [op, { gapMs: random.next() * 20, kind: 'cut', client }]
+  const ops = withMore(random, plan.ops, cuts, () => {
+    const client = clientOf(random, plan)
+    return { gapMs: random.next() * 20, kind: 'cut', client }
   })
   const front = {
     answerWaitMs: random.pick([250, 250, 20, 1]),
@@ -118,12 +83,9 @@ export function withHttp(plan: Plan): Plan {
 
 function overHttp(random: Random, client: ClientPlan): ClientPlan {
   const http = drawHttp(random)
-  return {
-    ...client,
-    revision: random.pick(['2025-11-25', '2025-06-18', '2025-03-26', ...(http.sse ? ['2024-11-05'] : [])]),
-    manners: http.session ? 'proper' : 'session',
-    http,
-  }
+  const old = http.sse ? ['2024-11-05'] : []
+  const revision = random.pick(['2025-11-25', '2025-06-18', '2025-03-26', ...old])
+  return { ...client, revision, manners: http.session ? 'proper' : 'session', http }
 }
 
 function drawHttp(random: Random): HttpPlan {
@@ -142,11 +104,28 @@ function drawHttp(random: Random): HttpPlan {
   }
 }
 
-// Requests of clients without sessions, beside those of their sessions. All of them are drawn from dice of their own, so
-// that a seed means the same run with and without.
-
-/** How many operations are such requests. */
-const ERA_SHARES = [0.2, 0.5, 1] as const
+/** The same run, in which requests without a session say something else in their heads, and some responses are closed. */
+function withHeads(plan: Plan): Plan {
+  const random = Random.of(plan.seed, 'heads')
+  const share = random.pick([0.1, 0.5])
+  const closes = random.pick([0, 0.05, 0.2])
+  const closed = (): Op => {
+    const client = clientOf(random, plan)
+    const gapMs = random.next() * random.pick([1, 20, 200])
+    return { gapMs, kind: 'cancel', client, back: random.int(0, 3) }
+  }
+  const ops = plan.ops.flatMap((op): Op[] => {
+    const head = random.chance(share) ? random.pick(heads) : 'right'
+    const returnHead = random.chance(share) ? random.pick(heads) : 'right'
+    const isHeaded = op.kind === 'stateless-list' || op.kind === 'listen'
+    const mayReturn = op.kind === 'stateless-call' || op.kind === 'stateless-read'
+    const headed = mayReturn ? { ...op, head, returnHead } : isHeaded ? { ...op, head } : op
+    return random.chance(closes) ? [headed, closed()] : [headed]
+  })
+  // A request that stays open keeps the place of its body, of which a small memory has few.
+  const front = plan.front && { ...plan.front, bodiesBytesMax: undefined }
+  return { ...plan, ...(front !== undefined && { front }), ops }
+}
 
 const workKinds: readonly (readonly [WorkKind, number])[] = [
   ['rounds', 10],
@@ -163,20 +142,18 @@ const workKinds: readonly (readonly [WorkKind, number])[] = [
 /** So long that only the client's own time ends a call that waits for it. */
 const ENDLESS = 1000
 
-/** The same run with requests that belong to no session. */
-export function withEras(plan: Plan): Plan {
+/** The same run with requests that belong to no session, with some that stay open, and with servers of that era. */
+function withEras(plan: Plan): Plan {
   const random = Random.of(plan.seed, 'eras')
-  const share = random.pick(ERA_SHARES)
+  const share = random.pick([0.2, 0.5, 1])
   const isEndless = random.chance(0.5)
   // Where everybody shares a process, a call that waits for its client keeps all others from it.
   const servers = plan.servers.map((server) =>
     isEndless && server.isolation !== 'shared' ? { ...server, total: ENDLESS } : server,
   )
   const clients = plan.clients.map((client) => withSets(random, client, isEndless))
-  const ops = plan.ops.flatMap((op): Op[] => {
-    if (op.kind === 'attach' || !random.chance(share)) return [op]
-    return [op, drawStateless(random, clients, servers)]
-  })
+  const drawn = (): Op => drawStateless(random, clients, servers)
+  const ops = withMore(random, plan.ops, share, drawn, isNoArrival)
   return withListens(withStateless({ ...plan, servers, clients, ops }))
 }
 
@@ -190,80 +167,42 @@ function withSets(random: Random, client: ClientPlan, isEndless: boolean): Clien
 
 function drawStateless(random: Random, clients: readonly ClientPlan[], servers: readonly ServerPlan[]): Op {
   const gapMs = random.next() * random.pick([5, 50, 1000])
-  const client = random.int(0, clients.length - 1)
+  const client = clientOf(random, { clients })
   const server = random.int(0, servers.length - 1)
   const can = random.pick([[], ...(clients[client]?.sets ?? [])])
-  const kind = random.pick([
-    'stateless-call',
-    'stateless-call',
-    'stateless-call',
-    'stateless-call',
-    'stateless-read',
-    'stateless-list',
-  ])
-  if (kind === 'stateless-list')
-    return {
-      gapMs,
-      kind,
-      client,
-      can,
-      method: random.pick<ListMethod>(['tools/list', 'resources/list', 'prompts/list']),
-    }
-  if (kind === 'stateless-read')
-    return {
-      gapMs,
-      kind,
-      client,
-      server,
-      can,
-      method: random.pick<ReadMethod>(['resources/read', 'prompts/get']),
-    }
-  const workKind = random.weighted(workKinds) ?? 'rounds'
-  const isFaulty = servers[server]?.faulty === true
-  return {
-    gapMs,
-    kind: 'stateless-call',
-    client,
-    server,
-    can,
-    work: {
-      kind: workKind === 'exit-before' && !isFaulty ? 'rounds' : workKind,
-      ms: random.int(0, 100),
-      n: random.int(1, 8),
-    },
-    returns: random.pick(returns),
-    afterMs: random.pick([0, 5, 50, 500, 3000, 12_000]),
+  const die = random.int(1, 6)
+  if (die === 6) {
+    const method = random.pick<ListMethod>(['tools/list', 'resources/list', 'prompts/list'])
+    return { gapMs, kind: 'stateless-list', client, can, method }
   }
+  if (die === 5) {
+    const method = random.pick<ReadMethod>(['resources/read', 'prompts/get'])
+    return { gapMs, kind: 'stateless-read', client, server, can, method }
+  }
+  const drawn = random.weighted(workKinds) ?? 'rounds'
+  const kind = drawn === 'exit-before' && servers[server]?.faulty !== true ? 'rounds' : drawn
+  const work = { kind, ms: random.int(0, 100), n: random.int(1, 8) }
+  const afterMsOf = (): number => random.pick([0, 5, 50, 500, 3000, 12_000])
+  const call = { gapMs, kind: 'stateless-call', client, server, can, work } as const
+  return { ...call, returns: random.pick(returns), afterMs: afterMsOf() }
 }
 
-// Requests that stay open, so that clients without sessions hear of changes; drawn from dice of their own.
-
-/** How many operations are such requests. */
-const LISTEN_SHARES = [0, 0.05, 0.2] as const
-
-/** The same run, in which clients listen, and do not listen any more. */
+/** The same run, in which clients without sessions listen for changes, and do not listen any more. */
 function withListens(plan: Plan): Plan {
   const random = Random.of(plan.seed, 'listens')
-  const share = random.pick(LISTEN_SHARES)
-  const ops = plan.ops.flatMap((op): Op[] =>
-    op.kind === 'attach' || !random.chance(share) ? [op] : [op, drawListen(random, plan)],
-  )
-  return { ...plan, ops }
+  const share = random.pick([0, 0.05, 0.2])
+  const drawn = (): Op => {
+    const gapMs = random.next() * random.pick([5, 50, 1000])
+    const client = clientOf(random, plan)
+    const followed = plan.servers.flatMap((_, at) => (random.chance(0.6) ? [at] : []))
+    const can = random.pick([[], ...(plan.clients[client]?.sets ?? [])])
+    if (random.chance(0.3)) return { gapMs, kind: 'unlisten', client }
+    return { gapMs, kind: 'listen', client, can, followed, hasTools: random.chance(0.6) }
+  }
+  return { ...plan, ops: withMore(random, plan.ops, share, drawn, isNoArrival) }
 }
 
-function drawListen(random: Random, { clients, servers }: Plan): Op {
-  const gapMs = random.next() * random.pick([5, 50, 1000])
-  const client = random.int(0, clients.length - 1)
-  const followed = servers.flatMap((_, at) => (random.chance(0.6) ? [at] : []))
-  const can = random.pick([[], ...(clients[client]?.sets ?? [])])
-  if (random.chance(0.3)) return { gapMs, kind: 'unlisten', client }
-  return { gapMs, kind: 'listen', client, can, followed, hasTools: random.chance(0.6) }
-}
-
-// Which servers of a drawn run have no sessions, and what they ask of whom. All of it is drawn from dice of its own, so
-// that what clients do stays the same.
-
-/** The same run, with servers of the other era among them. */
+/** The same run, with servers without sessions among them, which ask something of those who call and read. */
 function withStateless(plan: Plan): Plan {
   const random = Random.of(plan.seed, 'stateless')
   const share = random.pick([0, 0.5, 1])
@@ -290,37 +229,28 @@ function asked(random: Random, servers: readonly ServerPlan[], op: Op): Op {
   return op.kind === 'read' ? { ...op, asks } : { ...op, ...way, asks }
 }
 
-// Runs with several instances of a gateway. All of it is drawn from dice of its own.
-
-/** How many operations end an instance, cut it from the store, or steal a session. */
-const SHARES = [0, 0.05, 0.15] as const
-
 /** What several instances do in the same way as one is left to the other runs. */
-const kept: ReadonlySet<Op['kind']> = new Set<Op['kind']>([
-  'attach',
-  'call',
-  'read',
-  'list',
-  'subscribe',
-  'level',
-  'ping',
-  'unknown',
-  'roots',
-  'cancel',
-  'finish',
-  'vanish',
-  'cut',
-  'updated',
-  'log',
+const leftToOthers: ReadonlySet<Op['kind']> = new Set<Op['kind']>([
+  'batch',
+  'garbage',
+  'twin',
+  'pause',
+  'resume',
+  'fault',
+  'reload',
+  'unlisted',
+  'clock',
+  'changed',
+  'gone',
 ])
 
 const kindly: ReadonlySet<WorkKind> = new Set<WorkKind>(['echo', 'progress', 'ask', 'log', 'big', 'refuse'])
 
-/** Another instance takes a call over, or takes nothing for as long. */
-const PATIENCE_MS = 5000
+/** How many operations end an instance, cut it from the store, or steal a session. */
+const SHARES = [0, 0.05, 0.15] as const
 
 /** The same clients and calls, with so many instances, or 1 to 3. */
-export function withInstances(plain: Plan, given: number | undefined): Plan {
+function withInstances(plain: Plan, given: number | undefined): Plan {
   const plan = withHttp(plain)
   const random = Random.of(plan.seed, 'instances')
   const count = given ?? random.int(1, 3)
@@ -332,13 +262,15 @@ export function withInstances(plain: Plan, given: number | undefined): Plan {
     if (random.chance(restarts))
       return [{ gapMs, kind: 'restart', instance, how: random.pick(['kill', 'drain']) }]
     if (random.chance(aways)) return [{ gapMs, kind: 'away', instance, seconds: random.next() * 3 }]
-    const [client, from] = [random.int(0, clients.length - 1), random.int(0, clients.length - 1)]
+    const [client, from] = [clientOf(random, plan), clientOf(random, plan)]
     return random.chance(thefts) ? [{ gapMs, kind: 'steal', client, from }] : []
   }
   const ops = plan.ops
-    .filter(({ kind }) => kept.has(kind))
+    .filter(({ kind }) => !leftToOthers.has(kind))
     .flatMap((op): Op[] => [op.kind === 'call' ? calm(op) : op, ...drawn()])
-  const servers = plan.servers.map(steady)
+  const servers = plan.servers.map((server): ServerPlan => {
+    return { ...server, name: server.name.replace('h', 's'), kind: 'stdio', faulty: false }
+  })
   const { front: _front, kept: _kept, ...more } = plan
   return { ...more, limits: roomyLimits, servers, clients, ops, instances: { count, delayMsMax } }
 }
@@ -357,11 +289,8 @@ function overBalancer(random: Random, client: ClientPlan, at: number): ClientPla
     token: `u${at}`,
   }
   const revision = random.pick(['2025-11-25', '2025-06-18', '2025-03-26'])
-  return { ...client, revision, manners: 'proper', http, patienceMs: PATIENCE_MS }
-}
-
-function steady(server: ServerPlan): ServerPlan {
-  return { ...server, name: server.name.replace('h', 's'), kind: 'stdio', faulty: false }
+  // Another instance takes a call over, or takes nothing for as long.
+  return { ...client, revision, manners: 'proper', http, patienceMs: 5000 }
 }
 
 /** The error of a lost call has its id in the shortest spelling. */

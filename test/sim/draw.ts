@@ -231,7 +231,7 @@ function drawWork(random: Random, swarm: Swarm, server: ServerPlan): Work {
 const kindly: ReadonlySet<WorkKind> = new Set(['echo', 'progress', 'ask', 'log', 'big', 'refuse', 'junk'])
 
 /** One operation, of the kinds that happen in this run. */
-export function drawOp(random: Random, swarm: Swarm, servers: readonly ServerPlan[]): Op {
+function drawOp(random: Random, swarm: Swarm, servers: readonly ServerPlan[]): Op {
   const gapMs = random.chance(0.02) ? random.next() * 5000 : random.next() * swarm.gapMsMax
   const client = random.int(0, swarm.clients - 1)
   const server = random.int(0, swarm.servers - 1)

@@ -209,7 +209,7 @@ class Instance {
 // The store as one instance of a simulated gateway reaches it: over a connection of its own, which keeps its order and takes
 // its time. What several instances send arrives in any order.
 
-export class SimStore implements Store {
+class SimStore implements Store {
   onChange: () => void = () => {}
   readonly #context: SimContext
   readonly #delayMsMax: number

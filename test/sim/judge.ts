@@ -66,7 +66,7 @@ export function closeAll(world: World): void {
 }
 
 /** Faults stop, and whoever took nothing takes everything. */
-export function calm(world: World): void {
+function calm(world: World): void {
   world.host.trace.note('op', 'calm')
   world.host.diskFull = false
   for (const server of world.host.servers) {
@@ -141,7 +141,7 @@ export interface Try {
 }
 
 /** Calls of every server by one client. */
-export function tries(world: World, client: SimClient): Try[] {
+function tries(world: World, client: SimClient): Try[] {
   client.request({ method: 'tools/list', budgetMs: 1200 })
   const said = world.host.servers.map(({ facts }) => {
     const { name } = facts.plan
@@ -317,7 +317,7 @@ const NEWS_MS = 3000
 const LIST_CHANGED = 'notifications/tools/list_changed'
 
 /** Every server has a tool more, and a resource that has changed. */
-export function finalChanges(world: World): void {
+function finalChanges(world: World): void {
   const servers = world.host.servers.filter(speaksUp)
   const clients = world.clients.filter(({ speaks }) => speaks)
   const waits = [

@@ -1,27 +1,14 @@
 // `npm run sim`: the simulator on demand.
 
+import { parseArgs } from 'node:util'
 import { simulateCell } from './cells.js'
-import { drawKind, optionOf, type RunKind, runKind } from './draw-kind.js'
+import { type RunKind, drawKind, kinds, optionsOf } from './draw-kind.js'
 import { inTurn } from './in-turn.js'
-import { type Outcome, simulate } from './simulate.js'
+import { faults, phases } from './matrix.js'
 import type { Plan } from './plan.js'
-import { failuresText, shrunkText, shrink } from './shrink.js'
+import { failuresText, shrink, shrunkText } from './shrink.js'
+import { type Outcome, simulate } from './simulate.js'
 import { warm } from './warm.js'
-import { type Fault, faults, type Phase, phases } from './matrix.js'
-
-interface Options {
-  /** One seed, which is repeated and made small when it fails. */
-  readonly seed: number | undefined
-  readonly from: number
-  readonly seeds: number
-  readonly ops: number
-  /** Cells of the fault matrix in place of drawn runs. */
-  readonly faults: readonly Fault[] | undefined
-  readonly phases: readonly Phase[] | undefined
-  readonly twice: boolean
-  readonly kind: RunKind
-  readonly trace: boolean
-}
 
 const USAGE = `npm run sim -- [options]
 
@@ -38,58 +25,48 @@ const USAGE = `npm run sim -- [options]
   --trace        print everything that happened on every wire
   --help         print this`
 
-const flags: ReadonlySet<string> = new Set(['--trace', '--twice', '--http', '--eras'])
+const text = { type: 'string' } as const
+const flag = { type: 'boolean', default: false } as const
+const numbers = { seed: text, seeds: text, from: text, ops: text, instances: text }
+const flags = { http: flag, eras: flag, twice: flag, trace: flag, help: { ...flag, short: 'h' } }
+
+type Options = ReturnType<typeof readOptions>
 
 /** @throws Error that says what is wrong */
-function readOptions(args: readonly string[]): Options {
-  const given = new Map<string, string>()
-  for (let at = 0; at < args.length; at++) {
-    const [name = '', joined] = (args[at] ?? '').split('=', 2)
-    if (flags.has(name)) given.set(name, 'yes')
-    else given.set(name, joined ?? args[++at] ?? '')
-  }
-  const unknown = [...given.keys()].find((name) => !USAGE.includes(`${name} `))
-  if (unknown !== undefined) throw new Error(`${unknown} is no option\n\n${USAGE}`)
-  const isCells = given.has('--fault') || given.has('--phase')
+// oxlint-disable-next-line typescript/explicit-function-return-type -- the type of the options follows from their table
+function readOptions() {
+  const { values } = parseArgs({ options: { ...numbers, ...flags, fault: text, phase: text } })
+  const { seed, seeds, from, ops, instances, fault, phase, http, eras, twice, trace, help } = values
+  const isCells = fault !== undefined || phase !== undefined
+  const several = instances === undefined ? undefined : ` --instances ${count('instances', instances)}`
+  const kind = several ?? `${http ? ' --http' : ''}${eras ? ' --eras' : ''}`
   return {
-    seed: given.has('--seed') ? count(given, '--seed', 1) : undefined,
-    from: count(given, '--from', 1),
-    seeds: count(given, '--seeds', isCells ? 5 : 1000),
-    ops: count(given, '--ops', 120),
-    faults: isCells ? named(given.get('--fault'), faults) : undefined,
-    phases: isCells ? named(given.get('--phase'), phases) : undefined,
-    twice: given.has('--twice'),
-    kind: given.has('--instances') ? instancesKind(count(given, '--instances', 0)) : runKind(frontsIn(given)),
-    trace: given.has('--trace'),
+    twice,
+    trace,
+    help,
+    seed: seed === undefined ? undefined : count('seed', seed),
+    from: count('from', from ?? '1'),
+    seeds: count('seeds', seeds ?? (isCells ? '5' : '1000')),
+    ops: count('ops', ops ?? '120'),
+    /** Cells of the fault matrix in place of drawn runs. */
+    cells: isCells ? { faults: named(fault, faults), phases: named(phase, phases) } : undefined,
+    kind: kinds.find((each): each is RunKind => optionsOf(each) === kind) ?? 'plain',
   }
 }
 
-function frontsIn(given: ReadonlyMap<string, string>): string {
-  return ['http', 'eras'].filter((name) => given.has(`--${name}`)).join('-')
+function count(name: string, written: string): number {
+  if (!/^\d+$/.test(written)) throw new Error(`--${name} must be a number, not '${written}'`)
+  return Number(written)
 }
 
-function instancesKind(count: number): RunKind {
-  return runKind(count === 0 ? 'instances' : `instances-${count}`)
-}
-
-function count(given: ReadonlyMap<string, string>, name: string, normally: number): number {
-  const text = given.get(name) ?? String(normally)
-  if (!/^\d+$/.test(text)) throw new Error(`${name} must be a number, not '${text}'`)
-  return Number(text)
-}
-
-function named<T extends { readonly name: string }>(
-  name: string | undefined,
-  all: readonly T[],
-): readonly T[] {
-  if (name === undefined || name === 'all') return all
-  const found = all.filter((one) => one.name === name)
+function named<T extends { readonly name: string }>(name = 'all', all: readonly T[]): readonly T[] {
+  const found = name === 'all' ? all : all.filter((one) => one.name === name)
   if (found.length > 0) return found
   throw new Error(`'${name}' is none of ${all.map((one) => one.name).join(', ')}`)
 }
 
-function say(text: string): void {
-  process.stdout.write(`${text}\n`)
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
 }
 
 function run(plan: Plan): Promise<Outcome> {
@@ -118,25 +95,24 @@ async function one(seed: number, { ops, trace, kind }: Options): Promise<boolean
   return false
 }
 
-async function cells(options: Options): Promise<boolean> {
+async function runCells(cells: NonNullable<Options['cells']>, options: Options): Promise<boolean> {
+  const { seed: only, from, seeds, trace } = options
+  const [first, most] = only === undefined ? [from, seeds] : [only, 1]
+  const runs = cells.faults.flatMap((fault) =>
+    cells.phases.flatMap((phase) =>
+      Array.from({ length: most }, (_, at) => ({ fault, phase, seed: first + at })),
+    ),
+  )
   let bad = 0
-  let all = 0
-  for (const fault of options.faults ?? []) {
-    for (const phase of options.phases ?? []) {
-      const only = options.seed
-      for (let at = 0; at < (only === undefined ? options.seeds : 1); at++) {
-        const seed = only ?? options.from + at
-        const outcome = await inTurn(() => simulateCell(fault, phase, seed))
-        all++
-        if (options.trace) show(outcome, true)
-        if (outcome.failures.length === 0) continue
-        bad++
-        say(`npm run sim -- --fault ${fault.name} --phase ${phase.name} --seed ${seed} --trace`)
-        say(failuresText(outcome.failures))
-      }
-    }
+  for (const { fault, phase, seed } of runs) {
+    const outcome = await inTurn(() => simulateCell(fault, phase, seed))
+    if (trace) show(outcome, true)
+    if (outcome.failures.length === 0) continue
+    bad++
+    say(`npm run sim -- --fault ${fault.name} --phase ${phase.name} --seed ${seed} --trace`)
+    say(failuresText(outcome.failures))
   }
-  say(`${all} runs of cells, ${bad} failed`)
+  say(`${runs.length} runs of cells, ${bad} failed`)
   return bad === 0
 }
 
@@ -156,7 +132,7 @@ async function many({ from, seeds, ops, twice, kind }: Options): Promise<boolean
     const isSame = !twice || (await run(drawKind(kind, seed, ops))).hash() === outcome.hash()
     const what = isSame ? failuresText(outcome.failures) : '  the same seed gave another trace'
     if (what !== '' && ++failed <= SHOWN_MAX)
-      say(`npm run sim -- --seed ${seed} --ops ${ops}${optionOf(kind)}\n${what}`)
+      say(`npm run sim -- --seed ${seed} --ops ${ops}${optionsOf(kind)}\n${what}`)
     if ((done + 1) % PROGRESS_EVERY === 0) say(`${done + 1} of ${seeds} seeds, ${failed} failed`)
   }
   say(`${seeds} seeds of ${ops} operations, ${requests} requests, ${events} events: ${failed} failed`)
@@ -165,25 +141,19 @@ async function many({ from, seeds, ops, twice, kind }: Options): Promise<boolean
   return failed === 0
 }
 
-async function perform(options: Options): Promise<boolean> {
+async function main(): Promise<void> {
+  const options = readOptions()
+  if (options.help) return say(USAGE)
   await warm()
-  if (options.faults !== undefined) return cells(options)
-  return options.seed === undefined ? many(options) : one(options.seed, options)
+  const { cells, seed } = options
+  const isWell =
+    cells !== undefined
+      ? await runCells(cells, options)
+      : await (seed === undefined ? many(options) : one(seed, options))
+  process.exitCode = isWell ? 0 : 1
 }
 
-/** Undefined when they make no sense, which is said. */
-function understood(args: readonly string[]): Options | undefined {
-  try {
-    return readOptions(args)
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-    return undefined
-  }
-}
-
-const args = process.argv.slice(2)
-if (args.includes('--help') || args.includes('-h')) say(USAGE)
-else {
-  const options = understood(args)
-  process.exitCode = options === undefined ? 2 : (await perform(options)) ? 0 : 1
-}
+await main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}\n`)
+  process.exitCode = 2
+})

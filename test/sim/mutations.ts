@@ -164,10 +164,8 @@ const lostProgram: Plan = plainPlan({
 
 /** One client of two instances. */
 function atTwo(ops: readonly Op[]): Plan {
-  const http = {
-    ...{ sse: false, session: true, listens: false, resumes: false, chunked: false },
-    ...{ accept: 'application/json, text/event-stream', idleMax: 0, againMs: 50, token: 'u0' },
-  }
+  const shape = { sse: false, session: true, listens: false, resumes: false, chunked: false, idleMax: 0 }
+  const http = { ...shape, accept: 'application/json, text/event-stream', againMs: 50, token: 'u0' }
   return plainPlan({
     servers: [plainServer('s0', { timeoutMs: 5000, faulty: false })],
     clients: [plainClient('c0', { capabilities: ['sampling'], http, patienceMs: 5000 })],

@@ -1,7 +1,7 @@
 // Seeds as tests.
 
 import assert from 'node:assert/strict'
-import { type RunKind, drawKind, optionOf } from './draw-kind.js'
+import { type RunKind, drawKind, optionsOf } from './draw-kind.js'
 import { inTurn } from './in-turn.js'
 import { failuresText } from './shrink.js'
 import { simulate } from './simulate.js'
@@ -21,7 +21,7 @@ export async function runSeeds(kind: RunKind, { from, count, ops }: Seeds): Prom
   for (let seed = from; seed < from + count && failed.length < FAILED_MAX; seed++) {
     const { failures } = await inTurn(() => simulate(drawKind(kind, seed, ops)))
     if (failures.length > 0)
-      failed.push(`npm run sim -- --seed ${seed} --ops ${ops}${optionOf(kind)}\n${failuresText(failures)}`)
+      failed.push(`npm run sim -- --seed ${seed} --ops ${ops}${optionsOf(kind)}\n${failuresText(failures)}`)
   }
   assert.equal(failed.join('\n'), '')
 }
