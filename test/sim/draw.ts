@@ -8,14 +8,10 @@ import {
   type ClientPlan,
   type LimitsPlan,
   type Op,
-  type OpKind,
   type Plan,
   type ServerPlan,
   workKinds,
   type KeptPlan,
-  type Left,
-  type ReadMethod,
-  type ReloadKind,
   type WorkKind,
   type Work,
 } from './plan.js'
@@ -47,7 +43,11 @@ function drawSwarm(random: Random): Swarm {
     keys.filter(() => random.chance(share)).map((key) => [key, random.pick([1, 3, 10])] as const)
   const calm = random.chance(0.1)
   return {
-    ops: [['call', random.pick([10, 30, 100])], ...(calm ? [] : some(rareOps, 0.4)), ...some(plainOps, 0.5)],
+    ops: [
+      ['call', random.pick([10, 30, 100])],
+      ...(calm ? [] : some([...visits, ...troubles], 0.4)),
+      ...some([...requests, ...news], 0.5),
+    ],
     workKinds: [['echo', 10], ...some(calm ? [] : workKinds, 0.4)],
     faults: some(
       faults.map(({ name }) => name),
@@ -60,7 +60,7 @@ function drawSwarm(random: Random): Swarm {
   }
 }
 
-const rareOps: readonly OpKind[] = [
+const visits = [
   'attach',
   'batch',
   'garbage',
@@ -70,24 +70,17 @@ const rareOps: readonly OpKind[] = [
   'resume',
   'finish',
   'vanish',
-  'fault',
-  'reload',
-  'unlisted',
-  'clock',
-]
+] as const
+const troubles = ['fault', 'reload', 'unlisted', 'clock'] as const
+const requests = ['read', 'list', 'subscribe', 'level', 'ping', 'roots', 'cancel'] as const
+const news = ['changed', 'updated', 'log'] as const
 
-const plainOps: readonly OpKind[] = [
-  'read',
-  'list',
-  'subscribe',
-  'level',
-  'ping',
-  'roots',
-  'cancel',
-  'changed',
-  'updated',
-  'log',
-]
+type DrawnKind =
+  | 'call'
+  | (typeof visits)[number]
+  | (typeof troubles)[number]
+  | (typeof requests)[number]
+  | (typeof news)[number]
 
 function drawLimits(random: Random): LimitsPlan {
   if (random.chance(0.5)) return roomyLimits
@@ -148,19 +141,21 @@ function drawClient(random: Random, swarm: Swarm, at: number): ClientPlan {
 
 /** The smaller the pieces, the faster they come, so that a message is never long on its way. */
 function drawFlow(random: Random, { choppy }: Swarm): FlowShape {
-  return random.pick<FlowShape>(
+  const whole = 64 * KiB
+  const [chunkMax, delayMsMax] = random.pick<readonly [number, number]>(
     choppy
       ? [
-          { chunkMax: 1, delayMsMax: 0.02 },
-          { chunkMax: 16, delayMsMax: 0.2 },
-          { chunkMax: 300, delayMsMax: 2 },
+          [1, 0.02],
+          [16, 0.2],
+          [300, 2],
         ]
       : [
-          { chunkMax: 65_536, delayMsMax: 0 },
-          { chunkMax: 65_536, delayMsMax: 5 },
-          { chunkMax: 65_536, delayMsMax: 20 },
+          [whole, 0],
+          [whole, 5],
+          [whole, 20],
         ],
   )
+  return { chunkMax, delayMsMax }
 }
 
 function drawPipe(random: Random, swarm: Swarm): PipeShape {
@@ -170,21 +165,8 @@ function drawPipe(random: Random, swarm: Swarm): PipeShape {
 // What earlier runs have left on disk, and when processes of single clients start. All of it is drawn from dice of its
 // own.
 
-const lefts: readonly [Left, ...Left[]] = [
-  'nothing',
-  'same',
-  'stale',
-  'stale',
-  'silent',
-  'damaged',
-  'torn',
-  'other-values',
-  'other-values',
-  'other-file',
-]
-
-/** How often a tool is called that servers had once. */
-const GONE_SHARES = [0, 0.05, 0.2] as const
+const believed = ['nothing', 'same', 'stale', 'stale', 'silent'] as const
+const doubted = ['damaged', 'torn', 'other-values', 'other-values', 'other-file'] as const
 
 /** The same run, half of the time with a disk. */
 function withKept(plan: Plan): Plan {
@@ -192,11 +174,12 @@ function withKept(plan: Plan): Plan {
   const ownStart = random.pick(['with-call', 'with-client'] as const)
   if (random.chance(0.5)) return { ...plan, ownStart }
   const kept: KeptPlan = {
-    left: plan.servers.map(() => random.pick(lefts)),
+    left: plan.servers.map(() => random.pick([...believed, ...doubted])),
     disk: random.pick(['well', 'well', 'well', 'full', 'unreadable', 'no-folder']),
     isTorn: random.chance(0.1),
   }
-  const share = random.pick(GONE_SHARES)
+  // How often a tool is called that servers had once.
+  const share = random.pick([0, 0.05, 0.2])
   const ops = plan.ops.flatMap((op): Op[] => {
     if (!random.chance(share)) return [op]
     const client = random.int(0, plan.clients.length - 1)
@@ -209,8 +192,8 @@ function withKept(plan: Plan): Plan {
 // One operation out of the dice of a run.
 
 /** What may happen in one run, and how often. */
-export interface Swarm {
-  readonly ops: readonly (readonly [OpKind, number])[]
+interface Swarm {
+  readonly ops: readonly (readonly [DrawnKind, number])[]
   readonly workKinds: readonly (readonly [WorkKind, number])[]
   readonly faults: readonly (readonly [FaultName, number])[]
   readonly clients: number
@@ -230,6 +213,8 @@ function drawWork(random: Random, swarm: Swarm, server: ServerPlan): Work {
 
 const kindly: ReadonlySet<WorkKind> = new Set(['echo', 'progress', 'ask', 'log', 'big', 'refuse', 'junk'])
 
+const isVisit = (kind: string): kind is (typeof visits)[number] => visits.some((visit) => visit === kind)
+
 /** One operation, of the kinds that happen in this run. */
 function drawOp(random: Random, swarm: Swarm, servers: readonly ServerPlan[]): Op {
   const gapMs = random.chance(0.02) ? random.next() * 5000 : random.next() * swarm.gapMsMax
@@ -239,83 +224,41 @@ function drawOp(random: Random, swarm: Swarm, servers: readonly ServerPlan[]): O
   const kind = random.weighted(swarm.ops) ?? 'call'
   const work = (): Work =>
     plan === undefined ? { kind: 'echo', ms: 0, n: 1 } : drawWork(random, swarm, plan)
+  if (kind === 'batch')
+    return { gapMs, kind, client, server, works: Array.from({ length: random.int(1, 4) }, work) }
+  if (isVisit(kind) || kind === 'level' || kind === 'ping' || kind === 'roots') return { gapMs, kind, client }
   switch (kind) {
-    case 'call':
-      return {
-        gapMs,
-        kind,
-        client,
-        server,
-        work: work(),
-        spelling: random.pick(['number', 'number', 'string', 'decimal', 'text']),
-      }
-    case 'batch':
-      return { gapMs, kind, client, server, works: Array.from({ length: random.int(1, 4) }, work) }
-    case 'read':
-      return {
-        gapMs,
-        kind,
-        client,
-        server,
-        method: random.pick<ReadMethod>(['resources/read', 'prompts/get', 'completion/complete']),
-      }
-    case 'list':
-      return {
-        gapMs,
-        kind,
-        client,
-        method: random.pick(['tools/list', 'resources/list', 'prompts/list', 'resources/templates/list']),
-      }
+    case 'call': {
+      const call = { gapMs, kind, client, server, work: work() }
+      return { ...call, spelling: random.pick(['number', 'number', 'string', 'decimal', 'text']) }
+    }
+    case 'read': {
+      const method = random.pick(['resources/read', 'prompts/get', 'completion/complete'] as const)
+      return { gapMs, kind, client, server, method }
+    }
+    case 'list': {
+      const most = ['tools/list', 'resources/list', 'prompts/list'] as const
+      return { gapMs, kind, client, method: random.pick([...most, 'resources/templates/list']) }
+    }
     case 'subscribe':
       return { gapMs, kind, client, server, on: random.chance(0.7) }
     case 'cancel':
       return { gapMs, kind, client, back: random.int(0, 3) }
-    case 'gone':
-      return { gapMs, kind, client, server }
     case 'changed':
     case 'updated':
     case 'log':
       return { gapMs, kind, server }
-    case 'fault':
-      return {
-        gapMs,
-        kind,
-        server,
-        fault: random.weighted(swarm.faults) ?? 'kill-9',
-        seconds: random.next() * 10,
-      }
+    case 'fault': {
+      const fault = random.weighted(swarm.faults) ?? 'kill-9'
+      return { gapMs, kind, server, fault, seconds: random.next() * 10 }
+    }
     case 'unlisted':
       return { gapMs, kind, server, seconds: random.next() * 5 }
-    case 'reload':
-      return {
-        gapMs,
-        kind,
-        server,
-        how: random.pick<ReloadKind>(['nothing', 'retimed', 'removed', 'described']),
-      }
+    case 'reload': {
+      const how = random.pick(['nothing', 'retimed', 'removed', 'described'] as const)
+      return { gapMs, kind, server, how }
+    }
     case 'clock':
       return { gapMs, kind, days: random.int(-10, 10) }
-    case 'stateless-call':
-    case 'stateless-read':
-    case 'stateless-list':
-    case 'listen':
-    case 'unlisten':
-    case 'restart':
-    case 'away':
-    case 'steal':
-      return { gapMs, kind: 'ping', client }
-    case 'attach':
-    case 'level':
-    case 'ping':
-    case 'roots':
-    case 'garbage':
-    case 'twin':
-    case 'unknown':
-    case 'pause':
-    case 'resume':
-    case 'finish':
-    case 'vanish':
-    case 'cut':
-      return { gapMs, kind, client }
   }
 }

@@ -71,97 +71,74 @@ export type ReadMethod = 'resources/read' | 'prompts/get' | 'completion/complete
 
 export type ListMethod = 'tools/list' | 'resources/list' | 'prompts/list' | 'resources/templates/list'
 
+/** Which client, and which server, by their places. */
+interface OfClient {
+  readonly client: number
+}
+interface OfServer {
+  readonly server: number
+}
+type OfBoth = OfClient & OfServer
+
+/** Of a request without a session: what its head says, and with which its client comes back first. */
+interface Headed {
+  readonly head?: Head
+  readonly returnHead?: Head
+  readonly can: readonly Askable[]
+}
+
+/** What the server of a read wants to know first. */
+interface Read {
+  readonly method: ReadMethod
+  readonly asks?: number
+}
+
 /** One thing that happens, so many milliseconds after the one before. */
 export type Op = { readonly gapMs: number } & (
-  | { readonly kind: 'attach'; readonly client: number }
-  | {
-      readonly kind: 'call'
-      readonly client: number
-      readonly server: number
-      readonly work: Work
-      readonly spelling: Spelling
-    }
-  | {
-      readonly kind: 'batch'
-      readonly client: number
-      readonly server: number
-      readonly works: readonly Work[]
-    }
-  | {
-      readonly kind: 'read'
-      readonly client: number
-      readonly server: number
-      readonly method: ReadMethod
-      /** How much its server wants to know first. */
-      readonly asks?: number
-    }
-  | { readonly kind: 'list'; readonly client: number; readonly method: ListMethod }
-  | {
-      readonly kind: 'stateless-call'
-      readonly head?: Head
-      /** With which it comes back first. */
-      readonly returnHead?: Head
-      readonly client: number
-      readonly server: number
-      readonly work: Work
-      readonly can: readonly Askable[]
-      readonly returns: Returns
-      /** How long its client takes to come back. */
-      readonly afterMs: number
-    }
-  | {
-      readonly kind: 'stateless-read'
-      readonly head?: Head
-      /** With which it comes back first. */
-      readonly returnHead?: Head
-      readonly client: number
-      readonly server: number
-      readonly method: ReadMethod
-      readonly can: readonly Askable[]
-      readonly asks?: number
-      readonly returns?: Returns
-      readonly afterMs?: number
-    }
-  | {
-      readonly kind: 'stateless-list'
-      readonly head?: Head
-      readonly client: number
-      readonly method: ListMethod
-      readonly can: readonly Askable[]
-    }
-  | {
+  | ({ readonly kind: 'call'; readonly work: Work; readonly spelling: Spelling } & OfBoth)
+  | ({ readonly kind: 'batch'; readonly works: readonly Work[] } & OfBoth)
+  | ({ readonly kind: 'read' } & OfBoth & Read)
+  | ({ readonly kind: 'list'; readonly method: ListMethod } & OfClient)
+  /** `afterMs` is how long its client takes to come back. */
+  | ({ readonly kind: 'stateless-call'; readonly work: Work } & OfBoth &
+      Headed & { readonly returns: Returns; readonly afterMs: number })
+  | ({ readonly kind: 'stateless-read' } & OfBoth &
+      Headed &
+      Read & { readonly returns?: Returns; readonly afterMs?: number })
+  | ({ readonly kind: 'stateless-list'; readonly method: ListMethod } & OfClient & Headed)
+  /** `followed` are servers of which it follows a resource. */
+  | ({
       readonly kind: 'listen'
-      readonly head?: Head
-      readonly client: number
-      readonly can: readonly Askable[]
-      /** Servers of which it follows a resource. */
       readonly followed: readonly number[]
       readonly hasTools: boolean
-    }
-  | { readonly kind: 'unlisten'; readonly client: number }
-  | { readonly kind: 'gone'; readonly client: number; readonly server: number }
-  | { readonly kind: 'subscribe'; readonly client: number; readonly server: number; readonly on: boolean }
-  | { readonly kind: 'level' | 'ping' | 'roots' | 'garbage' | 'twin' | 'unknown'; readonly client: number }
-  | { readonly kind: 'cancel'; readonly client: number; readonly back: number }
-  | { readonly kind: 'pause' | 'resume' | 'finish' | 'vanish' | 'cut'; readonly client: number }
-  | { readonly kind: 'changed' | 'updated' | 'log'; readonly server: number }
-  | { readonly kind: 'fault'; readonly server: number; readonly fault: FaultName; readonly seconds: number }
-  | { readonly kind: 'reload'; readonly server: number; readonly how: ReloadKind }
-  | { readonly kind: 'unlisted'; readonly server: number; readonly seconds: number }
+    } & OfClient &
+      Headed)
+  | ({ readonly kind: 'gone' } & OfBoth)
+  | ({ readonly kind: 'subscribe'; readonly on: boolean } & OfBoth)
+  | ({ readonly kind: 'cancel'; readonly back: number } & OfClient)
+  | ({ readonly kind: 'attach' } & OfClient)
+  | ({ readonly kind: ClientOpKind } & OfClient)
+  | ({ readonly kind: 'changed' | 'updated' | 'log' } & OfServer)
+  | ({ readonly kind: 'fault'; readonly fault: FaultName; readonly seconds: number } & OfServer)
+  | ({ readonly kind: 'reload'; readonly how: ReloadKind } & OfServer)
+  | ({ readonly kind: 'unlisted'; readonly seconds: number } & OfServer)
   | { readonly kind: 'clock'; readonly days: number }
   | { readonly kind: 'restart'; readonly instance: number; readonly how: 'kill' | 'drain' }
   | { readonly kind: 'away'; readonly instance: number; readonly seconds: number }
   /** It sends a request in the session of another client. */
-  | { readonly kind: 'steal'; readonly client: number; readonly from: number }
+  | ({ readonly kind: 'steal'; readonly from: number } & OfClient)
 )
+
+/** What needs no more words. */
+type ClientOpKind =
+  | ('level' | 'ping' | 'roots' | 'garbage' | 'twin' | 'unknown' | 'unlisten')
+  | ('pause' | 'resume' | 'finish' | 'vanish' | 'cut')
 
 /** How an id is written: `7`, `"7"`, `7.0` or `"c7é"`. */
 export type Spelling = 'number' | 'string' | 'decimal' | 'text'
 
 /** What a changed configuration does to one server. */
 export type ReloadKind = 'nothing' | 'retimed' | 'removed' | 'described'
-
-export type OpKind = Op['kind']
 
 /** The limits of the proxy, small enough to be reached. */
 export interface LimitsPlan {
@@ -215,22 +192,10 @@ export interface Plan {
 /** Spellings that somebody who reads and writes JSON again would change. */
 export const ODDITIES = '"odd":1.0,"odd":[1e2,12345678901234567890,"\\u0041\\/"]'
 
-export const workKinds = [
-  'echo',
-  'progress',
-  'ask',
-  'log',
-  'big',
-  'refuse',
-  'hang',
-  'exit-before',
-  'exit-half',
-  'exit-with',
-  'oversize',
-  'twice',
-  'wrong-id',
-  'junk',
-] as const
+/** Deeds that end with an answer which a client must be given, and those that do not. */
+const answered = ['echo', 'progress', 'ask', 'log', 'big', 'refuse'] as const
+const unanswered = ['hang', 'exit-before', 'exit-half', 'exit-with', 'oversize'] as const
+export const workKinds = [...answered, ...unanswered, 'twice', 'wrong-id', 'junk'] as const
 
 /** Asks for several things at once, and again: only clients without sessions want it done, and it is drawn apart. */
 const ROUNDS = 'rounds'
@@ -248,12 +213,7 @@ export interface Work {
   readonly padding?: string
 }
 
-/** Deeds that end with an answer which a client must be given. */
-export const answeredKinds: ReadonlySet<WorkKind> = new Set(
-  workKinds.filter((kind) =>
-    ['echo', 'progress', 'ask', 'log', 'big', 'refuse', 'twice', 'junk'].includes(kind),
-  ),
-)
+export const answeredKinds: ReadonlySet<WorkKind> = new Set([...answered, 'twice', 'junk'])
 
 export function isWorkKind(text: string | undefined): text is WorkKind {
   return text === ROUNDS || workKinds.some((kind) => kind === text)
