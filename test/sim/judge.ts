@@ -5,11 +5,12 @@ import type { ShownState } from '../../src/upstream/contracts/upstream.js'
 import { call, perform, visit, grow } from './perform.js'
 import type { SimClient } from './client.js'
 import { EVERYBODY, SESSION_IDLE_MS } from './configuration.js'
+import type { Check } from './checks.js'
 import type { Entry } from './ledger.js'
 import { START_MS, type ServerPlan } from './plan.js'
 import type { ServerFacts, SimServer } from './server.js'
 import type { World } from './world.js'
-import { type OpenListen, toolsOf } from './list-watch.js'
+import { toolsOf } from './list-watch.js'
 import { setOf } from './script.js'
 
 /** Processes for every client at every server, and for those that are being replaced. */
@@ -85,21 +86,15 @@ function recover(world: World): void {
   const { ledger, clock, servers } = world.host
   if (servers.some(({ scripts }) => scripts.some(({ isMute }) => isMute))) world.pass(START_MS)
   const from = clock.now
-  const seats = world.seats
-    .filter(
-      (client): client is SimClient =>
-        client?.speaks === true && !isLost(world, client) && !isFull(world, client),
-    )
-    .slice(0, SEATS_MAX)
-  const plan = world.plan.clients[0]
-  if (plan !== undefined) seats.push(world.attach({ ...plan, manners: 'proper' }))
+  const isFree = (client: SimClient): boolean => !isLost(world, client) && !isFull(world, client)
+  const seats = [...speaking(world).filter(isFree).slice(0, SEATS_MAX), ...newcomer(world)]
   let tried: Try[] = []
   for (const ms of TRIES_MS) {
     world.pass(ms)
-    tried = seats.filter(({ speaks }) => speaks).flatMap((client) => tries(world, client))
+    tried = tries(world, seats)
   }
   world.pass(RECOVERY_MS - (clock.now - from))
-  for (const { what, isWell } of tried) if (!isWell()) ledger.fail('not-recovered', what())
+  judgeTries(world, tried)
   for (const { name, state, error } of world.proxy.status()) {
     if (state !== 'connected' && !isUnused(world, name, state, from))
       ledger.fail('not-ready', `${name} is ${state} after a minute: ${error}`)
@@ -135,25 +130,45 @@ function isFull({ host, plan }: World, client: SimClient): boolean {
   return 2 * open.length >= plan.limits.callsMax
 }
 
-export interface Try {
-  readonly what: () => string
-  readonly isWell: () => boolean
+function speaking({ seats }: World): SimClient[] {
+  return seats.flatMap((client) => (client?.speaks === true ? [client] : []))
 }
 
-/** Calls of every server by one client. */
-function tries(world: World, client: SimClient): Try[] {
-  client.request({ method: 'tools/list', budgetMs: 1200 })
-  const said = world.host.servers.map(({ facts }) => {
-    const { name } = facts.plan
-    const entry = call(world, client, facts.plan, { kind: 'echo', ms: 1, n: 1 })
-    const heard = (): string => entry.answers[0]?.text ?? 'nothing'
-    const isWell = (): boolean =>
-      entry.answers[0]?.ok === true || isStartTooLong(world, facts, entry) || isHeldUp(world, client, entry)
-    return { what: () => `${client.name} called ${name} (${entry.nonce}) and heard ${heard()}`, isWell }
-  })
-  // Where calls may not wait, those of several clients must not come together, nor before a server has started.
-  world.pass(SPACE_MS)
-  return said
+/** A client that comes when all is well again. */
+function newcomer(world: World): SimClient[] {
+  return world.plan.clients.slice(0, 1).map((plan) => world.attach({ ...plan, manners: 'proper' }))
+}
+
+/** A call of one server, which must be answered well. */
+interface Try {
+  readonly client: SimClient
+  readonly facts: ServerFacts
+  readonly entry: Entry
+}
+
+/** Calls of every server by each of these clients. */
+function tries(world: World, clients: readonly SimClient[]): Try[] {
+  return clients
+    .filter(({ speaks }) => speaks)
+    .flatMap((client) => {
+      client.request({ method: 'tools/list', budgetMs: 1200 })
+      const made = world.host.servers.map(({ facts }) => {
+        const entry = call(world, client, facts.plan, { kind: 'echo', ms: 1, n: 1 })
+        return { client, facts, entry }
+      })
+      // Where calls may not wait, those of several clients must not come together, nor before a server has started.
+      world.pass(SPACE_MS)
+      return made
+    })
+}
+
+function judgeTries(world: World, tried: readonly Try[]): void {
+  for (const { client, facts, entry } of tried) {
+    const [answer] = entry.answers
+    if (answer?.ok === true || isStartTooLong(world, facts, entry) || isHeldUp(world, client, entry)) continue
+    const what = `${client.name} called ${facts.plan.name} (${entry.nonce}) and heard ${answer?.text ?? 'nothing'}`
+    world.host.ledger.fail('not-recovered', what)
+  }
 }
 
 /**
@@ -196,12 +211,8 @@ function sees(world: World, client: SimClient): void {
     // A process for each session lists again with the next call, and nobody tells this client.
     if (isAlone && facts.plan.isolation === 'session') continue
     const own = client.inbox.lists.shown('tools/list', facts.plan.name)
-    if (own !== facts.tools) {
-      world.host.ledger.fail(
-        'stale-list',
-        `${client.name} sees ${own} of ${facts.tools} tools of ${facts.plan.name}`,
-      )
-    }
+    const what = `${client.name} sees ${own} of ${facts.tools} tools of ${facts.plan.name}`
+    if (own !== facts.tools) world.host.ledger.fail('stale-list', what)
   }
 }
 
@@ -217,15 +228,16 @@ function close(world: World): void {
   if (!world.until(() => closed, CLOSE_MS))
     ledger.fail('not-closed', `close takes longer than ${CLOSE_MS} ms`)
   world.pass(CLOSE_MS)
-  if (host.alive > 0) ledger.fail('left-child', `${host.alive} processes are left`)
-  if (host.sockets > 0) ledger.fail('left-socket', `${host.sockets} connections are left`)
-  const timers = host.clock.pending('proxy')
-  if (timers > 0) ledger.fail('left-timer', `${timers} timers are left`)
   const present = [...host.audience.present].filter(({ name }) => name !== EVERYBODY)
-  if (present.length > 0) ledger.fail('left-client', `${present.length} clients are not let go`)
-  const held = world.clients.filter(({ wire }) => !wire.released)
-  if (held.length > 0)
-    ledger.fail('left-stream', `the streams of ${held.map(({ name }) => name).join()} are left`)
+  const held = world.clients.filter(({ wire }) => !wire.released).map(({ name }) => name)
+  const left: readonly (readonly [Check, number, string])[] = [
+    ['left-child', host.alive, 'processes are left'],
+    ['left-socket', host.sockets, 'connections are left'],
+    ['left-timer', host.clock.pending('proxy'), 'timers are left'],
+    ['left-client', present.length, 'clients are not let go'],
+    ['left-stream', held.length, `clients have streams that are left: ${held.join()}`],
+  ]
+  for (const [check, count, what] of left) if (count > 0) ledger.fail(check, `${count} ${what}`)
 }
 
 // What is left of the HTTP front when clients rest, or have gone without a word.
@@ -269,7 +281,6 @@ const REST_MS = 15_000
 const UNDER_WAY_MS = 500
 
 export function judgeInstances(world: World): void {
-  const { ledger } = world.host
   calm(world)
   world.instances?.calm()
   world.pass(REST_MS)
@@ -277,20 +288,17 @@ export function judgeInstances(world: World): void {
   // Clients whose sessions have ended with an instance notice that now.
   for (const client of world.plan.clients.keys()) perform(world, { gapMs: 0, kind: 'ping', client }, 0)
   world.pass(REST_MS)
-  const seats = world.seats.filter((client): client is SimClient => client?.speaks === true)
-  const [plan] = world.plan.clients
-  if (plan !== undefined) seats.push(world.attach({ ...plan, manners: 'proper' }))
+  const seats = [...speaking(world), ...newcomer(world)]
   world.pass(REST_MS)
   const labels = world.instances?.labels ?? []
   // The balancer chooses for each request.
-  const round = (): readonly Try[] =>
-    labels.flatMap(() => seats.filter(({ speaks }) => speaks).flatMap((client) => tries(world, client)))
+  const round = (): readonly Try[] => labels.flatMap(() => tries(world, seats))
   // The first calls may wait too long for the start of their server.
   round()
   world.pass(REST_MS)
   const tried = round()
   world.pass(REST_MS)
-  for (const { what, isWell } of tried) if (!isWell()) ledger.fail('not-recovered', what())
+  judgeTries(world, tried)
   closeAll(world)
 }
 
@@ -316,28 +324,30 @@ const NEWS_MS = 3000
 
 const LIST_CHANGED = 'notifications/tools/list_changed'
 
+/** What a client must hear of once more. */
+interface News {
+  readonly check: 'stale-list' | 'not-updated'
+  readonly what: string
+  /** How often it has heard of it. */
+  readonly count: () => number
+}
+
 /** Every server has a tool more, and a resource that has changed. */
 function finalChanges(world: World): void {
   const servers = world.host.servers.filter(speaksUp)
   const clients = world.clients.filter(({ speaks }) => speaks)
-  const waits = [
-    ...clients
-      .filter(({ wire }) => wire.hears)
-      .flatMap((client) => [...listWaits(world, client, servers), ...updateWaits(world, client, servers)]),
-    ...clients.flatMap((client) => listenWaits(world, client, servers)),
-  ]
+  const all = clients.flatMap((client) => [
+    ...(client.wire.hears ? newsOf(world, client, servers) : []),
+    ...listenedBy(world, client, servers),
+  ])
+  const before = all.map(({ count }) => count())
   for (const server of servers) {
     grow(world, server)
     for (const script of server.scripts) script.updated()
   }
   world.pass(NEWS_MS)
-  for (const { check, what, has } of waits) if (!has()) world.host.ledger.fail(check, what)
-}
-
-interface Wait {
-  readonly check: 'stale-list' | 'not-updated'
-  readonly what: string
-  readonly has: () => boolean
+  for (const [at, { check, what, count }] of all.entries())
+    if (count() <= (before[at] ?? 0)) world.host.ledger.fail(check, what)
 }
 
 /** It says what changes at any time: one that rests, or has no way to say it, tells nobody. */
@@ -346,60 +356,47 @@ function speaksUp({ facts: { plan } }: SimServer): boolean {
   return plan.standalone && !plan.faulty
 }
 
-function listWaits(world: World, client: SimClient, servers: readonly SimServer[]): Wait[] {
+/** What it hears of beside its requests: who never says that it is ready hears of no changes. */
+function newsOf(world: World, client: SimClient, servers: readonly SimServer[]): News[] {
   const { name, inbox, plan } = client
-  // Who never says that it is ready hears of no changes.
-  if (plan.manners === 'session' || !inbox.lists.has('tools/list')) return []
-  if (!servers.some((server) => mustHear(world, client, server))) return []
-  const before = inbox.lists.told(LIST_CHANGED)
-  return [
-    {
-      check: 'stale-list',
-      what: `${name} was not told that there are more tools`,
-      has: () => inbox.lists.told(LIST_CHANGED) > before,
-    },
-  ]
+  const { lists } = inbox
+  const isReady = plan.manners !== 'session' && lists.has('tools/list')
+  const isTold = isReady && servers.some((server) => mustHear(world, client, server))
+  const what = `${name} was not told that there are more tools`
+  const tools = { check: 'stale-list', what, count: () => lists.told(LIST_CHANGED) } as const
+  const updates = resourcesOf(world, servers)
+    .filter((uri) => client.followed.has(uri) && !client.unfollowed.has(uri))
+    .map((uri) => notUpdated(`${name} follows`, uri, () => inbox.updates(uri)))
+  return isTold ? [tools, ...updates] : updates
 }
 
-/** What is told on account of requests that stay open. */
-function listenWaits({ host }: World, { inbox }: SimClient, servers: readonly SimServer[]): Wait[] {
-  return inbox.listens.open.flatMap((listen): Wait[] => {
+/** What it is told on account of requests that stay open. */
+function listenedBy(world: World, { inbox }: SimClient, servers: readonly SimServer[]): News[] {
+  return inbox.listens.open.flatMap((listen) => {
     const { entry, heard, news } = listen
     if (heard === undefined) return []
-    const uris = servers
-      .filter(({ facts }) => !host.ledger.replaced.has(facts.plan.name))
-      .map(({ facts }) => `sim://${facts.plan.name}/a`)
+    const updates = resourcesOf(world, servers)
       .filter((uri) => heard.uris.includes(uri))
-    const waits = uris.map((uri): Wait => {
-      const before = news.get(uri) ?? 0
-      const what = `${entry.nonce} listens for ${uri} and was not told that it has changed`
-      return { check: 'not-updated', what, has: () => (news.get(uri) ?? 0) > before }
-    })
-    return heard.hasTools && servers.some(isOfAll) ? [...waits, toolsWait(listen)] : waits
+      .map((uri) => notUpdated(`${entry.nonce} listens for`, uri, () => news.get(uri) ?? 0))
+    const what = `${entry.nonce} was not told that there are more tools`
+    const tools = { check: 'stale-list', what, count: () => toolsOf(listen) } as const
+    return heard.hasTools && servers.some(isOfAll) ? [...updates, tools] : updates
   })
 }
 
-function toolsWait(listen: OpenListen): Wait {
-  const before = toolsOf(listen)
-  const what = `${listen.entry.nonce} was not told that there are more tools`
-  return { check: 'stale-list', what, has: () => toolsOf(listen) > before }
+function notUpdated(who: string, uri: string, count: () => number): News {
+  return { check: 'not-updated', what: `${who} ${uri} and was not told that it has changed`, count }
+}
+
+/** A resource of each server that is still the same. */
+function resourcesOf({ host }: World, servers: readonly SimServer[]): string[] {
+  const names = servers.map(({ facts }) => facts.plan.name)
+  return names.filter((name) => !host.ledger.replaced.has(name)).map((name) => `sim://${name}/a`)
 }
 
 /** Whoever listens sees its lists, whatever it can be asked. */
 function isOfAll({ facts: { plan } }: SimServer): boolean {
   return plan.isStateless === true && plan.protocol !== 'auto'
-}
-
-function updateWaits(world: World, client: SimClient, servers: readonly SimServer[]): Wait[] {
-  const { replaced } = world.host.ledger
-  return servers.flatMap(({ facts }) => {
-    const uri = `sim://${facts.plan.name}/a`
-    const isFollowing = client.followed.has(uri) && !client.unfollowed.has(uri)
-    if (!isFollowing || replaced.has(facts.plan.name)) return []
-    const before = client.inbox.updates(uri)
-    const what = `${client.name} follows ${uri} and was not told that it has changed`
-    return [{ check: 'not-updated', what, has: () => client.inbox.updates(uri) > before }]
-  })
 }
 
 // Which clients must hear what one server says of its lists.
