@@ -6,7 +6,7 @@ import { before, describe, test } from 'node:test'
 import { faults, phases } from './matrix.js'
 import { simulateCell } from './cells.js'
 import { inTurn } from './in-turn.js'
-import { failuresText } from './shrink.js'
+import { failuresText } from './simulate.js'
 import { warm } from './warm.js'
 
 before(warm)

@@ -21,23 +21,28 @@ export interface Said {
   readonly cancels?: Entry | undefined
 }
 
+/** What carries the bytes between a client and the proxy. */
+interface Lines {
+  /** Bytes that the proxy keeps for the client. */
+  readonly backlogBytes: number
+  /** Everything is given back. */
+  readonly released: boolean
+  /** Stops or goes on reading. */
+  read(on: boolean): void
+}
+
 /** The way between a client and the proxy. */
 export interface ClientWire {
   /** The client has not ended its own side. */
   readonly speaks: boolean
   /** It is told of what belongs to no request, too. */
   readonly hears: boolean
-  /** Bytes that the proxy keeps for it. */
-  readonly backlogBytes: number
   /** The id of its session, over HTTP. */
   readonly session?: string | undefined
-  /** Everything is given back. */
-  readonly released: boolean
+  readonly lines: readonly Lines[]
   send(said: Said): void
   /** Bytes that the proxy has said in all where the answer to this request comes; undefined where nobody can tell. */
   taken(entry: Entry): number | undefined
-  /** Stops or goes on reading. */
-  read(on: boolean): void
   /** The client has nothing more to say. */
   finish(): void
   /** Its session has ended, and with it whatever else it has. */
@@ -97,6 +102,14 @@ export class SimClient {
   /** It has not ended its own side, and has not been left. */
   get speaks(): boolean {
     return this.wire.speaks && !this.inbox.left
+  }
+
+  get backlogBytes(): number {
+    return this.wire.lines.reduce((sum, { backlogBytes }) => sum + backlogBytes, 0)
+  }
+
+  get released(): boolean {
+    return this.wire.lines.every(({ released }) => released)
   }
 
   shakeHands(): void {
@@ -183,7 +196,7 @@ export class SimClient {
   /** Stops or goes on reading. */
   read(on: boolean): void {
     this.inbox.paused(!on)
-    this.wire.read(on)
+    for (const line of this.wire.lines) line.read(on)
   }
 
   /** Has nothing more to say, and listens on. */

@@ -3,22 +3,20 @@
 import type { Timer } from '../../src/runtime/runtime.js'
 
 /** Whose timer it is: once the proxy has closed, none of its own may be left. */
-export type TimerOwner = 'proxy' | 'world'
+type TimerOwner = 'proxy' | 'world'
 
-interface Entry {
+interface Due {
   readonly at: number
-  /** Timers of one moment fire in the order in which they were set. */
-  readonly order: number
   readonly owner: TimerOwner
   fire: (() => void) | undefined
 }
 
 /** Virtual milliseconds, and what is due at them. */
 export class Clock {
-  readonly #heap: Entry[] = []
+  /** The next one is the last; timers of one moment fire in the order in which they were set. */
+  readonly #timers: Due[] = []
   readonly #pending = { proxy: 0, world: 0 }
   #now = 10_000
-  #order = 0
 
   get now(): number {
     return this.#now
@@ -30,74 +28,39 @@ export class Clock {
   }
 
   after(delayMs: number, fire: () => void, owner: TimerOwner = 'world'): Timer {
-    const entry: Entry = { at: this.#now + Math.max(0, delayMs), order: this.#order++, owner, fire }
+    const timer: Due = { at: this.#now + Math.max(0, delayMs), owner, fire }
     this.#pending[owner]++
-    this.#push(entry)
-    return { cancel: () => this.#forget(entry) }
+    let [from, to] = [0, this.#timers.length]
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if ((this.#timers[middle]?.at ?? 0) > timer.at) from = middle + 1
+      else to = middle
+    }
+    this.#timers.splice(from, 0, timer)
+    return { cancel: () => this.#forget(timer) }
   }
 
   /** Moves on to the next timer and fires it; false when none is due by `until`. */
   step(until: number): boolean {
     for (;;) {
-      const entry = this.#heap[0]
-      if (entry === undefined || entry.at > until) {
-        this.#now = Math.max(this.#now, Math.min(until, entry?.at ?? until))
+      const timer = this.#timers.at(-1)
+      if (timer === undefined || timer.at > until) {
+        this.#now = Math.max(this.#now, until)
         return false
       }
-      this.#pop()
-      const { fire } = entry
+      this.#timers.pop()
+      const { fire } = timer
       if (fire === undefined) continue
-      this.#now = entry.at
-      this.#forget(entry)
+      this.#now = timer.at
+      this.#forget(timer)
       fire()
       return true
     }
   }
 
-  #forget(entry: Entry): void {
-    if (entry.fire === undefined) return
-    entry.fire = undefined
-    this.#pending[entry.owner]--
+  #forget(timer: Due): void {
+    if (timer.fire === undefined) return
+    timer.fire = undefined
+    this.#pending[timer.owner]--
   }
-
-  #push(entry: Entry): void {
-    const heap = this.#heap
-    let at = heap.length
-    heap.push(entry)
-    while (at > 0) {
-      const up = (at - 1) >> 1
-      const parent = heap[up]
-      if (parent === undefined || !isBefore(entry, parent)) break
-      heap[at] = parent
-      at = up
-    }
-    heap[at] = entry
-  }
-
-  #pop(): void {
-    const heap = this.#heap
-    const last = heap.pop()
-    if (last === undefined || heap.length === 0) return
-    let at = 0
-    for (;;) {
-      const left = 2 * at + 1
-      const right = left + 1
-      const least = smaller(heap, left, right)
-      const child = heap[least]
-      if (child === undefined || !isBefore(child, last)) break
-      heap[at] = child
-      at = least
-    }
-    heap[at] = last
-  }
-}
-
-function smaller(heap: readonly Entry[], left: number, right: number): number {
-  const one = heap[left]
-  const other = heap[right]
-  return one !== undefined && other !== undefined && isBefore(other, one) ? right : left
-}
-
-function isBefore(one: Entry, other: Entry): boolean {
-  return one.at < other.at || (one.at === other.at && one.order < other.order)
 }

@@ -9,6 +9,7 @@ import type { SimContext } from './byte-flow.js'
 import { PORT } from './http-requests.js'
 import { plainClient } from './plain-plan.js'
 import type { ClientPlan } from './plan.js'
+import type { Audience } from './start-watch.js'
 import { SimSocket, type SocketScript } from './socket.js'
 
 /** How long it takes to connect, at most. */
@@ -16,8 +17,6 @@ const CONNECT_MS = 5
 
 /** No stream of a run has so many events. */
 const EVENTS_ENOUGH = 1024
-
-const connects = { kind: 'connects' } as const
 
 const refused = { kind: 'fails', code: 'ECONNREFUSED', message: 'connect ECONNREFUSED' } as const
 
@@ -32,9 +31,9 @@ interface Place {
 /** Takes the place of the system between clients and the server that listens. */
 export class SimFront {
   readonly #context: SimContext
-  readonly #audience: { readonly come: ClientPlan[]; readonly present: Set<ClientPlan> }
-  /** Clients as the proxy counts them: sessions, and requests without one. */
-  readonly #served = new Set<ClientPlan>()
+  readonly #audience: Audience
+  /** Clients that the proxy has not let go, as it counts them: sessions, and requests without one. */
+  served = 0
   readonly #sockets = new Set<SimSocket>()
   /** One, or those of several instances, among which a balancer chooses for each connection. */
   #places: Place[] = []
@@ -43,14 +42,13 @@ export class SimFront {
   isKept = false
   /** Some sessions live in the memory of the instance that opened them. */
   hasBound = false
+  /** It keeps so few events that some are gone when their client comes back. */
+  forgets = false
+  /** It takes so few bytes in bodies together that some have to come again. */
+  crowds = false
   #arrived = 0
-  #forgets = false
-  #crowds = false
 
-  constructor(
-    context: SimContext,
-    audience: { readonly come: ClientPlan[]; readonly present: Set<ClientPlan> },
-  ) {
+  constructor(context: SimContext, audience: Audience) {
     this.#context = context
     this.#audience = audience
   }
@@ -70,21 +68,6 @@ export class SimFront {
     return [...this.#sockets].filter(({ destroyed }) => !destroyed).length
   }
 
-  /** Clients that the proxy has not let go. */
-  get served(): number {
-    return this.#served.size
-  }
-
-  /** It keeps so few events that some are gone when their client comes back. */
-  get forgets(): boolean {
-    return this.#forgets
-  }
-
-  /** It takes so few bytes in bodies together that some have to come again. */
-  get crowds(): boolean {
-    return this.#crowds
-  }
-
   /** Whether a session may have ended with the instance that opened it. */
   mayForget(session = ''): boolean {
     return this.hasBound && !this.#open.some(({ label }) => session.startsWith(`${label}.`))
@@ -97,8 +80,8 @@ export class SimFront {
   }
 
   async serve(proxy: McpProxy, limits: Partial<HttpServerLimits>): Promise<void> {
-    this.#forgets = (limits.events?.eventsMax ?? Infinity) < EVENTS_ENOUGH
-    this.#crowds = limits.bodiesBytesMax !== undefined
+    this.forgets = (limits.events?.eventsMax ?? Infinity) < EVENTS_ENOUGH
+    this.crowds = limits.bodiesBytesMax !== undefined
     const listener: Listener = {
       serve: (served, context) =>
         httpServer({ port: PORT, limits }).serve(this.#counted(proxy, served), context),
@@ -139,7 +122,7 @@ export class SimFront {
       this.#labels.set(socket, place.label)
       socket.once('connect', () => this.#accept(socket, place.server))
     }
-    const how = place === undefined ? refused : connects
+    const how = place === undefined ? refused : ({ kind: 'connects' } as const)
     socket.connect(how, false, this.#context.dice(`${name} connects`).next() * CONNECT_MS)
     return socket
   }
@@ -168,10 +151,10 @@ export class SimFront {
         const client = plainClient(`f${this.#audience.come.length}`, { capabilities: ['roots'] })
         this.#audience.come.push(client)
         this.#audience.present.add(client)
-        this.#served.add(client)
+        this.served++
         const left = (): void => {
           this.#audience.present.delete(client)
-          this.#served.delete(client)
+          this.served--
         }
         void attached.then(({ ended }) => ended).then(left)
         return attached

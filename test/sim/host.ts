@@ -7,11 +7,12 @@ import { type SimContext, systemError } from './byte-flow.js'
 import { SimFront } from './front.js'
 import { Clock } from './clock.js'
 import { HttpServer } from './http-server.js'
-import { isShown, type ClientPlan, type Plan } from './plan.js'
+import { isShown, type Plan } from './plan.js'
 import { Ledger } from './ledger.js'
 import { Random } from './random.js'
 import { ServerFacts, type SimServer } from './server.js'
-import { StdioServer } from './stdio-server.js'
+import { type SimProcess, StdioServer } from './stdio-server.js'
+import type { Audience } from './start-watch.js'
 import { Trace } from './trace.js'
 import { type Wrong, changed } from './wrong.js'
 
@@ -29,10 +30,7 @@ export class Host implements SimContext {
   readonly runtime: Runtime
   readonly log: LogSink
   /** Who has come, and who is still there. */
-  readonly audience: { readonly come: ClientPlan[]; readonly present: Set<ClientPlan> } = {
-    come: [],
-    present: new Set(),
-  }
+  readonly audience: Audience = { come: [], present: new Set() }
   /** Where clients come over HTTP, in a run that serves them. */
   readonly front: SimFront = new SimFront(this, this.audience)
   /** How often the proxy has left a server alone for a while. */
@@ -41,8 +39,6 @@ export class Host implements SimContext {
   readonly files: MemoryFiles = new MemoryFiles(() => this.runtime.wallNow())
   readonly wrong: Wrong
   readonly #seed: number
-  readonly #stdio = new Map<string, StdioServer>()
-  readonly #http = new Map<string, HttpServer>()
   #wallJumpMs = 0
   #pid = 1000
 
@@ -55,8 +51,8 @@ export class Host implements SimContext {
       if (server.total !== undefined) this.ledger.totals.set(server.name, server.total)
       const isStale = plan.kept?.left[at] === 'stale' || server.faulty
       facts.isRecalled = isStale && plan.kept !== undefined && isShown(plan.kept, at)
-      if (server.kind === 'http') return put(this.#http, server.name, new HttpServer(this, facts))
-      return put(this.#stdio, server.name, new StdioServer(this, facts, this.audience, () => this.#pid++))
+      if (server.kind === 'http') return new HttpServer(this, facts)
+      return new StdioServer(this, facts, this.audience, () => this.#pid++)
     })
     const right = this.#newRuntime()
     this.runtime = changed(right, wrong.runtime?.(right))
@@ -80,22 +76,26 @@ export class Host implements SimContext {
 
   /** Child processes that have not ended. */
   get alive(): number {
-    return [...this.#stdio.values()].flatMap(({ processes }) => processes.filter(({ alive }) => alive)).length
+    return this.#processes.filter(({ alive }) => alive).length
   }
 
   /** Looks whether more processes run than there is use for. */
   count(): void {
-    for (const server of this.#stdio.values()) server.count()
+    for (const server of this.servers) if (server instanceof StdioServer) server.count()
   }
 
   get sockets(): number {
-    return [...this.#http.values()].flatMap(({ sockets }) => sockets).length + this.front.sockets
+    const opened = this.servers.map((server) => (server instanceof HttpServer ? server.sockets.length : 0))
+    return opened.reduce((sum, count) => sum + count, this.front.sockets)
   }
 
   /** Bytes that the proxy keeps for the process that takes least. */
   get backlogBytes(): number {
-    const all = [...this.#stdio.values()].flatMap(({ processes }) => processes)
-    return Math.max(0, ...all.map(({ stdin }) => stdin.writableLength))
+    return Math.max(0, ...this.#processes.map(({ stdin }) => stdin.writableLength))
+  }
+
+  get #processes(): SimProcess[] {
+    return this.servers.flatMap((server) => (server instanceof StdioServer ? server.processes : []))
   }
 
   #newRuntime(): Runtime {
@@ -108,8 +108,8 @@ export class Host implements SimContext {
       random: () => chance.next(),
       spawn: (spec) => this.#spawn(spec),
       connect: ({ host, isTls }) => {
-        const server = this.#http.get(host.split('.')[0] ?? '')
-        if (server === undefined) throw new Error(`nobody is at ${host}`)
+        const server = this.#named(host.split('.')[0])
+        if (!(server instanceof HttpServer)) throw new Error(`nobody is at ${host}`)
         return server.connect(isTls)
       },
       listen: (server) => this.front.listen(server),
@@ -120,11 +120,15 @@ export class Host implements SimContext {
     }
   }
 
-  #spawn({ args }: SpawnSpec): Child {
-    const server = this.#stdio.get(args[0] ?? '')
-    if (server === undefined) throw new Error(`there is no program ${String(args[0])}`)
+  #named(name: string | undefined): SimServer | undefined {
+    return this.servers.find(({ facts }) => facts.plan.name === name)
+  }
+
+  #spawn({ args: [name = ''] }: SpawnSpec): Child {
+    const server = this.#named(name)
+    if (!(server instanceof StdioServer)) throw new Error(`there is no program ${name}`)
     const child = server.spawn()
-    this.trace.note(args[0] ?? '', `is started as ${child.pid}`)
+    this.trace.note(name, `is started as ${child.pid}`)
     return child
   }
 
@@ -152,9 +156,4 @@ export class Host implements SimContext {
       sink(record)
     }
   }
-}
-
-function put<T extends SimServer>(servers: Map<string, T>, name: string, server: T): T {
-  servers.set(name, server)
-  return server
 }

@@ -34,12 +34,8 @@ export class HttpWire implements ClientWire, ResponseOwner {
     return !this.#requests.isOver
   }
 
-  get backlogBytes(): number {
-    return this.#requests.backlogBytes
-  }
-
-  get released(): boolean {
-    return this.#requests.released
+  get lines(): readonly HttpRequests[] {
+    return [this.#requests]
   }
 
   get session(): string | undefined {
@@ -63,10 +59,6 @@ export class HttpWire implements ClientWire, ResponseOwner {
     if (this.#parts.context.ledger.isSeveral) return undefined
     const socket = exchange.line?.socket
     return socket?.writableLength === 0 ? socket.taken : undefined
-  }
-
-  read(on: boolean): void {
-    this.#requests.read(on)
   }
 
   finish(): void {

@@ -5,7 +5,7 @@ import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
 import type { McpProxy } from '../../src/proxy/proxy-interface.js'
 import type { Child, Runtime, Timer } from '../../src/runtime/runtime.js'
 import { SharedMemory, MemoryStore } from '../support/memory-store.js'
-import { StoreAway, ALL, type Bucket, type Store, type TakenTokens } from '../../src/store/store.js'
+import { StoreAway, ALL, type Store } from '../../src/store/store.js'
 import { configurationOf, limitsOf, readConfiguration } from './configuration.js'
 import type { Host } from './host.js'
 import type { InstancesPlan, Op, Plan } from './plan.js'
@@ -211,6 +211,16 @@ class Instance {
 
 class SimStore implements Store {
   onChange: () => void = () => {}
+  readonly get: Store['get'] = (key) => this.#ask(() => this.#inner.get(key))
+  readonly put: Store['put'] = (key, value, ttlMs) => this.#ask(() => this.#inner.put(key, value, ttlMs))
+  readonly add: Store['add'] = (key, value, ttlMs) => this.#ask(() => this.#inner.add(key, value, ttlMs))
+  readonly delete: Store['delete'] = (key) => this.#ask(() => this.#inner.delete(key))
+  readonly take: Store['take'] = (key, bucket, want) => this.#ask(() => this.#inner.take(key, bucket, want))
+  readonly receive: Store['receive'] = (to, take) => this.#ask(() => this.#inner.receive(to, take))
+  readonly send: Store['send'] = (to, message) => {
+    const isVain = to === ALL && this.#context.wrong.tellsNobody === true
+    return isVain ? Promise.resolve() : this.#ask(() => this.#inner.send(to, message))
+  }
   readonly #context: SimContext
   readonly #delayMsMax: number
   readonly #random: Random
@@ -238,35 +248,6 @@ class SimStore implements Store {
   /** Cuts the way to the store, or mends it. */
   set isAway(isAway: boolean) {
     if (!this.#isOver) this.#inner.isAway = isAway
-  }
-
-  get(key: string): Promise<Buffer | undefined> {
-    return this.#ask(() => this.#inner.get(key))
-  }
-
-  put(key: string, value: Buffer, ttlMs: number): Promise<void> {
-    return this.#ask(() => this.#inner.put(key, value, ttlMs))
-  }
-
-  add(key: string, value: Buffer, ttlMs: number): Promise<boolean> {
-    return this.#ask(() => this.#inner.add(key, value, ttlMs))
-  }
-
-  delete(key: string): Promise<void> {
-    return this.#ask(() => this.#inner.delete(key))
-  }
-
-  take(key: string, bucket: Bucket, want: number): Promise<TakenTokens> {
-    return this.#ask(() => this.#inner.take(key, bucket, want))
-  }
-
-  send(to: string, message: Buffer): Promise<void> {
-    if (to === ALL && this.#context.wrong.tellsNobody === true) return Promise.resolve()
-    return this.#ask(() => this.#inner.send(to, message))
-  }
-
-  receive(instance: string, take: (message: Buffer) => void): Promise<void> {
-    return this.#ask(() => this.#inner.receive(instance, take))
   }
 
   close(): Promise<void> {

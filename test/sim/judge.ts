@@ -229,7 +229,7 @@ function close(world: World): void {
     ledger.fail('not-closed', `close takes longer than ${CLOSE_MS} ms`)
   world.pass(CLOSE_MS)
   const present = [...host.audience.present].filter(({ name }) => name !== EVERYBODY)
-  const held = world.clients.filter(({ wire }) => !wire.released).map(({ name }) => name)
+  const held = world.clients.filter(({ released }) => !released).map(({ name }) => name)
   const left: readonly (readonly [Check, number, string])[] = [
     ['left-child', host.alive, 'processes are left'],
     ['left-socket', host.sockets, 'connections are left'],

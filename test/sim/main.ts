@@ -6,8 +6,8 @@ import { type RunKind, drawKind, kinds, optionsOf } from './draw-kind.js'
 import { inTurn } from './in-turn.js'
 import { faults, phases } from './matrix.js'
 import type { Plan } from './plan.js'
-import { failuresText, shrink, shrunkText } from './shrink.js'
-import { type Outcome, simulate } from './simulate.js'
+import { shrink, shrunkText } from './shrink.js'
+import { type Outcome, failuresText, simulate } from './simulate.js'
 import { warm } from './warm.js'
 
 const USAGE = `npm run sim -- [options]

@@ -4,8 +4,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { inTurn } from './in-turn.js'
 import { regressionLine, regressionOf, regressions } from './regressions.js'
-import { failuresText } from './shrink.js'
-import { simulate } from './simulate.js'
+import { failuresText, simulate } from './simulate.js'
 import { warm } from './warm.js'
 
 before(warm)

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict'
 import { type RunKind, drawKind, optionsOf } from './draw-kind.js'
 import { inTurn } from './in-turn.js'
-import { failuresText } from './shrink.js'
-import { simulate } from './simulate.js'
+import { failuresText, simulate } from './simulate.js'
 
 /** Failing seeds after which the rest is not tried. */
 const FAILED_MAX = 5

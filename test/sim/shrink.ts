@@ -1,7 +1,7 @@
 // A smaller plan that fails in the same way: operations are left out in ever
 // smaller groups, then whole clients and servers' peculiarities.
 
-import type { Op, Plan } from './plan.js'
+import type { ClientPlan, Plan, ServerPlan } from './plan.js'
 import type { Failure } from './ledger.js'
 import { regressionLine } from './regressions.js'
 
@@ -32,56 +32,38 @@ export async function shrink(plan: Plan, fails: (plan: Plan) => Promise<boolean>
 function without(plan: Plan, from: number, size: number): Plan {
   const gone = plan.ops.slice(from, from + size)
   const gapMs = gone.reduce((sum, op) => sum + op.gapMs, 0)
-  const rest = plan.ops.slice(from + size)
-  const [first, ...others] = rest
-  const tail: readonly Op[] = first === undefined ? [] : [{ ...first, gapMs: first.gapMs + gapMs }, ...others]
-  return { ...plan, ops: [...plan.ops.slice(0, from), ...tail] }
+  const ops = plan.ops
+    .toSpliced(from, size)
+    .map((op, at) => (at === from ? { ...op, gapMs: op.gapMs + gapMs } : op))
+  return { ...plan, ops }
 }
 
 function withoutGap(plan: Plan, at: number): Plan {
-  return {
-    ...plan,
-    ops: plan.ops.map((op, index) => (index === at ? { ...op, gapMs: Math.round(op.gapMs / 10) } : op)),
-  }
+  const op = plan.ops[at]
+  return op === undefined
+    ? plan
+    : { ...plan, ops: plan.ops.with(at, { ...op, gapMs: Math.round(op.gapMs / 10) }) }
 }
 
 const whole = { chunkMax: 65_536, delayMsMax: 0, capacity: 65_536 } as const
 
 const simplerShapes: readonly ((plan: Plan) => Plan)[] = [
   ({ kept: _kept, ...plan }) => plan,
-  (plan) => ({
-    ...plan,
-    clients: plan.clients.map((client) => ({ ...client, input: whole, output: whole })),
-    servers: plan.servers.map((server) => ({ ...server, stdin: whole, stdout: whole })),
-  }),
-  (plan) => ({
-    ...plan,
-    clients: plan.clients.map((client) => ({ ...client, capabilities: [], manners: 'proper' })),
-  }),
-  (plan) => ({
-    ...plan,
-    servers: plan.servers.map((server) => ({ ...server, schema: false, offers: [], initMs: 0 })),
-  }),
-  (plan) => ({
-    ...plan,
-    servers: plan.servers.map((server) => ({
-      ...server,
-      heedsEof: true,
-      heedsTerm: true,
-      exitDelayMsMax: 0,
-    })),
-  }),
+  (plan) => everywhere(plan, { input: whole, output: whole }, { stdin: whole, stdout: whole }),
+  (plan) => everywhere(plan, { capabilities: [], manners: 'proper' }, {}),
+  (plan) => everywhere(plan, {}, { schema: false, offers: [], initMs: 0 }),
+  (plan) => everywhere(plan, {}, { heedsEof: true, heedsTerm: true, exitDelayMsMax: 0 }),
 ]
+
+function everywhere(plan: Plan, client: Partial<ClientPlan>, server: Partial<ServerPlan>): Plan {
+  const clients = plan.clients.map((each) => ({ ...each, ...client }))
+  return { ...plan, clients, servers: plan.servers.map((each) => ({ ...each, ...server })) }
+}
 
 // What is said of a seed that fails.
 
 /** Lines of a trace that are shown from its end. */
 const TRACE_MAX = 120
-
-/** The findings, one line each. */
-export function failuresText(failures: readonly Failure[]): string {
-  return failures.map(({ check, what, at }) => `  ${at.toFixed(1)} ms  ${check}: ${what}`).join('\n')
-}
 
 /** What came so much later than the first finding is not shown. */
 const AFTER_MS = 5

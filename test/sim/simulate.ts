@@ -31,11 +31,9 @@ export function simulate(plan: Plan, wrong?: Wrong): Outcome {
 function bounded(world: World): void {
   const { host, plan } = world
   const { backlogBytesMax, outgoingBytesMax, lineBytesMax, processesMax } = plan.limits
-  for (const client of world.clients) {
-    const { backlogBytes } = client.wire
+  for (const { backlogBytes, name } of world.clients)
     if (backlogBytes > backlogBytesMax + 2 * lineBytesMax)
-      host.ledger.fail('backlog', `${backlogBytes} bytes wait for ${client.name}`)
-  }
+      host.ledger.fail('backlog', `${backlogBytes} bytes wait for ${name}`)
   if (host.backlogBytes > outgoingBytesMax + 2 * lineBytesMax)
     host.ledger.fail('backlog', `${host.backlogBytes} bytes wait for a server`)
   if (host.alive > processesMax) host.ledger.fail('processes', `${host.alive} processes run`)
@@ -70,4 +68,9 @@ export function outcomeOf({ host }: World): Outcome {
     results: entries.filter(({ answers }) => answers[0]?.ok === true).length,
     trace: () => trace.lines(),
   }
+}
+
+/** The findings, one line each. */
+export function failuresText(failures: readonly Failure[]): string {
+  return failures.map(({ check, what, at }) => `  ${at.toFixed(1)} ms  ${check}: ${what}`).join('\n')
 }

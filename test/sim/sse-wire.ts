@@ -34,12 +34,8 @@ export class SseWire implements ClientWire, ResponseOwner {
     return this.#path !== undefined && this.#events.line !== undefined
   }
 
-  get backlogBytes(): number {
-    return this.#requests.backlogBytes
-  }
-
-  get released(): boolean {
-    return this.#requests.released
+  get lines(): readonly HttpRequests[] {
+    return [this.#requests]
   }
 
   send(said: Said): void {
@@ -53,10 +49,6 @@ export class SseWire implements ClientWire, ResponseOwner {
   taken(): number | undefined {
     const socket = this.#events.line?.socket
     return socket?.writableLength === 0 ? socket.taken : undefined
-  }
-
-  read(on: boolean): void {
-    this.#requests.read(on)
   }
 
   /** There is no other way to say that it has nothing more to say. */

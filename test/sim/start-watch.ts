@@ -14,9 +14,9 @@ const GUEST_PROCESSES_MAX = 8
 /** Clients as far as they matter to how many processes there are. */
 export interface Audience {
   /** Every one that has ever come. */
-  readonly come: readonly ClientPlan[]
+  readonly come: ClientPlan[]
   /** Those that the proxy has not let go. */
-  readonly present: ReadonlySet<ClientPlan>
+  readonly present: Set<ClientPlan>
 }
 
 /** Watches the starts of one server. */
@@ -36,14 +36,10 @@ export class StartWatch {
   crashed(): void {
     const { now } = this.#ledger
     this.#crashes = [...this.#crashes.filter((at) => now - at < MINUTE_MS), now]
-    const most =
-      CRASHES_A_MINUTE_MAX *
-      membersOf(this.#plan, this.#audience.come, this.#audience.come) *
-      this.#generations
-    if (this.#crashes.length > most) {
-      const what = `${this.#plan.name} has crashed ${this.#crashes.length} times in a minute, not ${most}`
-      this.#ledger.fail('start-storm', what)
-    }
+    const { come } = this.#audience
+    const most = CRASHES_A_MINUTE_MAX * membersOf(this.#plan, come, come) * this.#generations
+    const what = `${this.#plan.name} has crashed ${this.#crashes.length} times in a minute, not ${most}`
+    if (this.#crashes.length > most) this.#ledger.fail('start-storm', what)
   }
 
   /** So many processes run that nobody has asked to end, of which some have not read all that they were sent. */

@@ -40,12 +40,8 @@ export class MixedWire implements ClientWire {
     return this.#old.hears
   }
 
-  get backlogBytes(): number {
-    return this.#old.backlogBytes + this.#posts.requests.backlogBytes
-  }
-
-  get released(): boolean {
-    return this.#old.released && this.#posts.requests.released
+  get lines(): ClientWire['lines'] {
+    return [...this.#old.lines, this.#posts.requests]
   }
 
   send(said: Said): void {
@@ -58,11 +54,6 @@ export class MixedWire implements ClientWire {
   /** What is said without a session is in no order with anything else. */
   taken(entry: Entry): number | undefined {
     return entry.root === undefined ? this.#old.taken(entry) : undefined
-  }
-
-  read(on: boolean): void {
-    this.#old.read(on)
-    this.#posts.requests.read(on)
   }
 
   finish(): void {

@@ -11,6 +11,7 @@ import type { ClientPlan } from './plan.js'
 /** Two pipes. */
 export class StdioWire implements ClientWire {
   readonly hears = true
+  readonly lines: readonly [this] = [this]
   readonly connection: Connection
   readonly #input: ReadableEnd
   readonly #output: WritableEnd
