@@ -8,15 +8,12 @@ import type { Trace } from './trace.js'
 import type { Wrong } from './wrong.js'
 import { Readable, Writable } from 'node:stream'
 
-/** How a stream carries its bytes. */
 export interface FlowShape {
-  /** No piece is longer. */
   readonly chunkMax: number
   /** How much later than the one before a piece arrives, at most. */
   readonly delayMsMax: number
 }
 
-/** What all streams of one simulation share. */
 export interface SimContext {
   readonly clock: Clock
   readonly trace: Trace
@@ -33,7 +30,6 @@ export interface FlowSink {
   end(): void
 }
 
-/** One direction of one stream. */
 export class ByteFlow {
   readonly name: string
   readonly #context: SimContext
@@ -62,7 +58,6 @@ export class ByteFlow {
     return this.#bytes
   }
 
-  /** Nothing more will be added. */
   get ending(): boolean {
     return this.#ending
   }
@@ -80,7 +75,6 @@ export class ByteFlow {
     else this.#empty.push(empty)
   }
 
-  /** No more bytes will be added. */
   end(): void {
     if (this.#ending) return
     this.#ending = true
@@ -98,7 +92,6 @@ export class ByteFlow {
     this.#paceMs = ms
   }
 
-  /** Drops what is on its way. */
   cut(): void {
     this.#over = true
     this.#queue = []
@@ -282,7 +275,6 @@ interface Mark {
   arrives: (() => void) | undefined
 }
 
-/** An error as the system's own calls give it. */
 export function systemError(code: string, message: string): Error {
   return Object.assign(new Error(message), { code })
 }

@@ -22,7 +22,6 @@ const LASTS_MS = 4000
 /** Calls that a server over HTTP is given at once. */
 const CONCURRENCY_OVER_HTTP = 64
 
-/** Runs one cell, with chances drawn from a seed. */
 export function simulateCell(fault: Fault, phase: Phase, seed: number): Outcome {
   const world = new World(cellPlan(fault, phase, seed))
   world.run(() => {
@@ -90,7 +89,6 @@ class Cell {
   readonly target: SimServer
   /** The calls of the server in question, in the order in which they were made. */
   readonly calls: Entry[] = []
-  /** The proxy has been asked to stop. */
   isClosing = false
   /** The fault strikes in the very moment of this. */
   strikesAt: Milestone | undefined
@@ -129,19 +127,16 @@ class Cell {
     return client
   }
 
-  /** Whether something has happened, and was not forgotten since. */
   has(milestone: Milestone): boolean {
     return this.#seen.has(milestone)
   }
 
-  /** Calls the server in question. */
   call(work: Work): Entry {
     const entry = call(this.world, this.client, this.target.facts.plan, work)
     this.calls.push(entry)
     return entry
   }
 
-  /** Makes a call, and waits until the server has read it. */
   begin(work: Work): Entry {
     this.ready()
     const entry = this.call(work)

@@ -8,7 +8,6 @@ import { EventReader, type ToldEvent } from './http-reader.js'
 import type { Asked, Asking, HttpLine, HttpRequests, WireParts } from './http-requests.js'
 import type { Entry } from './ledger.js'
 
-/** What a response means for its client. */
 export interface ResponseOwner {
   /** Counts what gets to the proxy; undefined where there is no order. */
   order(): number | undefined
@@ -16,13 +15,11 @@ export interface ResponseOwner {
   event(event: ToldEvent, exchange: ClientExchange): void
   /** A response that is no stream has ended. */
   answered(answer: Answer, exchange: ClientExchange): void
-  /** A stream has ended in good order. */
   ended(exchange: ClientExchange): void
   /** `line` is the connection that it was lost with. */
   lost(exchange: ClientExchange, line: HttpLine | undefined): void
 }
 
-/** A response that is no stream. */
 export interface Answer {
   readonly status: number
   readonly text: string

@@ -9,7 +9,6 @@ import type { Entry, Ledger } from './ledger.js'
 import { ListWatch, type Servers, ListenWatch } from './list-watch.js'
 import { markIn, neededFor } from './rounds.js'
 
-/** Where a message came. */
 export interface Source {
   /** What one process says is in order on each. */
   readonly stream: string
@@ -65,7 +64,6 @@ export class ClientInbox {
     else same.push(waiting)
   }
 
-  /** How often it has heard that this resource has changed. */
   updates(uri: string): number {
     return this.#updates.get(uri) ?? 0
   }
@@ -102,7 +100,6 @@ export class ClientInbox {
     this.#heard += rest.length
   }
 
-  /** A whole message has come. */
   told(text: string, from: Source): void {
     const { clock, wrong } = this.#context
     if (wrong.toClient === undefined) return this.#told(text, from)
@@ -122,7 +119,6 @@ export class ClientInbox {
     this.#message(text, message, from)
   }
 
-  /** A request was refused by other means than a message. */
   refused(entry: Entry, text: string): void {
     const refused = this.lost(entry)
     if (refused === undefined) return
@@ -130,7 +126,6 @@ export class ClientInbox {
     refused.next?.(false, text)
   }
 
-  /** The answer to a request does not come any more. */
   lost(entry: Entry): Waiting | undefined {
     const waiting = this.#waiting.get(entry.id) ?? []
     const lost = waiting.find((each) => each.entry === entry)

@@ -9,7 +9,6 @@ import type { Servers } from './list-watch.js'
 import type { ClientPlan, Spelling } from './plan.js'
 import { type RequestMeta, metaMembers } from './request-meta.js'
 
-/** A message, and the requests in it. */
 export interface Said {
   readonly text: string
   readonly entries: readonly Entry[]
@@ -25,9 +24,7 @@ export interface Said {
 interface Lines {
   /** Bytes that the proxy keeps for the client. */
   readonly backlogBytes: number
-  /** Everything is given back. */
   readonly released: boolean
-  /** Stops or goes on reading. */
   read(on: boolean): void
 }
 
@@ -43,23 +40,19 @@ export interface ClientWire {
   send(said: Said): void
   /** Bytes that the proxy has said in all where the answer to this request comes; undefined where nobody can tell. */
   taken(entry: Entry): number | undefined
-  /** The client has nothing more to say. */
   finish(): void
   /** Its session has ended, and with it whatever else it has. */
   gone?(): void
-  /** It is gone from one moment to the next. */
   vanish(): void
   /** It loses its connections, and is still there. */
   cut(): void
 }
 
-/** What a request is besides its text. */
 export interface Asking {
   readonly method: string
   readonly service?: string | undefined
   readonly budgetMs: number
   readonly mustSucceed?: boolean
-  /** A number unless given. */
   readonly spelling?: Spelling
   /** With a progress token, equal to those of other clients. */
   readonly token?: boolean
@@ -73,7 +66,6 @@ export interface Waiting {
   next?: (ok: boolean, text: string) => void
 }
 
-/** One client, from its first byte to its last. */
 export class SimClient {
   readonly name: string
   readonly plan: ClientPlan
@@ -163,7 +155,6 @@ export class SimClient {
     return { entry, text: `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{${metaText}}}` }
   }
 
-  /** Asks something else with an id that is in use. */
   again(id: string): void {
     const nonce = `${this.name}-${++this.#count}`
     const asking = { method: 'ping', service: undefined, budgetMs: 100, mustSucceed: false }
@@ -172,7 +163,6 @@ export class SimClient {
     this.say(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`, [entry])
   }
 
-  /** Gives up a request of its own. */
   cancel(entry: Entry): void {
     entry.cancelledAt = this.#context.clock.now
     const text = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${entry.id}}}`
@@ -193,7 +183,6 @@ export class SimClient {
     this.#say({ text, entries, read: () => {} })
   }
 
-  /** Stops or goes on reading. */
   read(on: boolean): void {
     this.inbox.paused(!on)
     for (const line of this.wire.lines) line.read(on)
@@ -213,7 +202,6 @@ export class SimClient {
     this.wire.finish()
   }
 
-  /** Is gone from one moment to the next. */
   vanish(): void {
     this.inbox.vanished()
     this.wire.vanish()

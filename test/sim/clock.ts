@@ -11,7 +11,6 @@ interface Due {
   fire: (() => void) | undefined
 }
 
-/** Virtual milliseconds, and what is due at them. */
 export class Clock {
   /** The next one is the last; timers of one moment fire in the order in which they were set. */
   readonly #timers: Due[] = []

@@ -39,7 +39,6 @@ export function configurationOf(
 /** Where the configuration is, and where another one is. */
 export const sources = { own: '/sim/config.json', other: '/sim/other.json' } as const
 
-/** As the proxy has read it from there. */
 export function readConfiguration(
   configuration: Readonly<Record<string, unknown>>,
   source: string = sources.own,
@@ -101,7 +100,6 @@ function withChange(server: ServerJson, plan: ServerPlan, change: ReloadKind | u
   return change === 'described' ? { ...server, describe: false } : server
 }
 
-/** The proxy's limits, with those of the plan in their places. */
 export function limitsOf(plan: LimitsPlan): Limits {
   const { lineBytesMax, backlogBytesHigh, backlogBytesMax, inflightMax, callsMax } = plan
   const { session, upstream } = defaults

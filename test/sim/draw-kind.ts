@@ -43,7 +43,6 @@ export function drawKind(kind: RunKind, seed: number, ops: number): Plan {
   return withInstances(plan, kind === 'instances' ? undefined : Number(kind.slice(-1)))
 }
 
-/** A client, by its place. */
 function clientOf(random: Random, { clients }: Pick<Plan, 'clients'>): number {
   return random.int(0, clients.length - 1)
 }

@@ -20,7 +20,6 @@ import { Random } from './random.js'
 
 const KiB = 1024
 
-/** The run that a seed stands for, with about so many operations. */
 export function drawPlan(seed: number, opsCount: number): Plan {
   const random = Random.of(seed, 'plan')
   const swarm = drawSwarm(random)
@@ -191,7 +190,6 @@ function withKept(plan: Plan): Plan {
 
 // One operation out of the dice of a run.
 
-/** What may happen in one run, and how often. */
 interface Swarm {
   readonly ops: readonly (readonly [DrawnKind, number])[]
   readonly workKinds: readonly (readonly [WorkKind, number])[]
@@ -215,7 +213,6 @@ const kindly: ReadonlySet<WorkKind> = new Set(['echo', 'progress', 'ask', 'log',
 
 const isVisit = (kind: string): kind is (typeof visits)[number] => visits.some((visit) => visit === kind)
 
-/** One operation, of the kinds that happen in this run. */
 function drawOp(random: Random, swarm: Swarm, servers: readonly ServerPlan[]): Op {
   const gapMs = random.chance(0.02) ? random.next() * 5000 : random.next() * swarm.gapMsMax
   const client = random.int(0, swarm.clients - 1)

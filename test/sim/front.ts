@@ -12,7 +12,6 @@ import type { ClientPlan } from './plan.js'
 import type { Audience } from './start-watch.js'
 import { SimSocket, type SocketScript } from './socket.js'
 
-/** How long it takes to connect, at most. */
 const CONNECT_MS = 5
 
 /** No stream of a run has so many events. */
@@ -20,7 +19,6 @@ const EVENTS_ENOUGH = 1024
 
 const refused = { kind: 'fails', code: 'ECONNREFUSED', message: 'connect ECONNREFUSED' } as const
 
-/** A server that listens. */
 interface Place {
   readonly label: string
   readonly server: NetServer
@@ -63,7 +61,6 @@ export class SimFront {
     return label !== undefined && this.isKept && !this.#open.some((place) => place.label === label)
   }
 
-  /** Connections that the proxy has not given back. */
   get sockets(): number {
     return [...this.#sockets].filter(({ destroyed }) => !destroyed).length
   }

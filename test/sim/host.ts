@@ -31,7 +31,6 @@ export class Host implements SimContext {
   readonly log: LogSink
   /** Who has come, and who is still there. */
   readonly audience: Audience = { come: [], present: new Set() }
-  /** Where clients come over HTTP, in a run that serves them. */
   readonly front: SimFront = new SimFront(this, this.audience)
   /** How often the proxy has left a server alone for a while. */
   breakers = 0
@@ -74,12 +73,10 @@ export class Host implements SimContext {
     this.#wallJumpMs += days * DAY_MS
   }
 
-  /** Child processes that have not ended. */
   get alive(): number {
     return this.#processes.filter(({ alive }) => alive).length
   }
 
-  /** Looks whether more processes run than there is use for. */
   count(): void {
     for (const server of this.servers) if (server instanceof StdioServer) server.count()
   }

@@ -8,18 +8,14 @@ export interface HttpHead {
   readonly headers: ReadonlyMap<string, string>
 }
 
-/** Hears of one message after the other. */
 interface HttpSink {
   head(head: HttpHead): void
   /** A piece of the body; `upTo` counts the bytes of the connection up to its end. */
   body(bytes: Buffer, upTo: number): void
-  /** The message is whole. */
   whole(): void
-  /** Nothing more will come. */
   over(): void
 }
 
-/** Takes the messages of one connection apart. */
 export class HttpReader implements FlowSink {
   readonly #sink: HttpSink
   #bytes: Buffer = Buffer.alloc(0)

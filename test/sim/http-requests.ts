@@ -11,7 +11,6 @@ import type { SimSocket, SocketScript } from './socket.js'
 /** A port that nobody listens on. */
 export const PORT = 3095
 
-/** How one client writes its requests. */
 export interface HttpPlan {
   /** It speaks the older transport: events on one response, messages to another path. */
   readonly sse: boolean
@@ -28,7 +27,6 @@ export interface HttpPlan {
   readonly idleMax: number
   /** How long it takes before it comes back. */
   readonly againMs: number
-  /** Says who it is. */
   readonly token?: string
 }
 
@@ -40,7 +38,6 @@ interface HttpRequest {
   readonly revision: string | undefined
   readonly lastId?: string | undefined
   readonly body?: string
-  /** The end of the body does not come. */
   readonly isCut?: boolean
   /** Lines of its head besides. */
   readonly fields?: readonly string[]
@@ -74,7 +71,6 @@ export function requestText(request: HttpRequest, plan: HttpPlan, random: Random
   return `${head.join('\r\n')}\r\n\r\n${written}`
 }
 
-/** One request that is under way. */
 export interface Asked {
   /** All of it has got to the proxy. */
   arrived?(): void
@@ -84,11 +80,9 @@ export interface Asked {
   /** A piece of the body; `upTo` counts the bytes of the connection up to its end. */
   body?(bytes: Buffer, upTo: number): void
   whole?(): void
-  /** The connection has ended before the answer was whole. */
   gone?(): void
 }
 
-/** What clients over HTTP are made of. */
 export interface HttpParts {
   readonly context: SimContext
   readonly front: SimFront
@@ -107,7 +101,6 @@ const HALF_BODY_MS = 20_000
 /** Its connections, of which one is used again where it is free, and the session once there is one. */
 export class HttpRequests {
   session: string | undefined
-  /** The client says nothing more. */
   isOver = false
   /** The client has not read for a while. */
   wasPaused = false
@@ -231,7 +224,6 @@ export class HttpLine implements SocketScript {
     return this.#asked === undefined && !this.#isLast && !this.#isOver
   }
 
-  /** This is under way. */
   carries(asked: Asked): boolean {
     return this.#asked === asked
   }

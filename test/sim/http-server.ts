@@ -180,10 +180,8 @@ function mirrorFault({ headers, body }: SimExchange): string | undefined {
   return wrong && `${wrong[0]} is ${headers.get(wrong[0])}, not ${wrong[1]}: ${body}`
 }
 
-/** Where a response is cut. */
 type Cut = 'before-headers' | 'mid-headers' | 'mid-body' | 'mid-event'
 
-/** What a session tells its server. */
 interface SessionOwner {
   readonly reached: (milestone: Milestone) => void
   /** The program that has all sessions has ended. */
@@ -243,7 +241,6 @@ class HttpSession implements ScriptHost {
     this.#stream?.event([], 'INFO this is a log')
   }
 
-  /** Takes a message that was posted. */
   take(exchange: SimExchange): void {
     const id = rawId(exchange.body)
     if (textAt(parse(exchange.body), 'method') !== undefined && id !== undefined) {
@@ -290,7 +287,6 @@ class HttpSession implements ScriptHost {
     }
   }
 
-  /** Nothing that was to be spoilt is. */
   mend(): void {
     this.#nextCut = undefined
     this.script.mend()
@@ -378,7 +374,6 @@ class SimExchange {
     return this.#stage === 'done'
   }
 
-  /** A whole response. */
   respond(status: number, headers: readonly string[], body: string): void {
     this.#end(`${headOf(status, [...headers, `Content-Length: ${Buffer.byteLength(body)}`])}${body}`)
   }
@@ -396,7 +391,6 @@ class SimExchange {
     this.socket.say(headOf(200, all))
   }
 
-  /** Ends a stream of events. */
   finish(): void {
     this.#end('0\r\n\r\n')
   }

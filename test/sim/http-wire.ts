@@ -154,7 +154,6 @@ export class HttpWire implements ClientWire, ResponseOwner {
     if (http.session && this.#count === 1) this.#gone()
   }
 
-  /** Its session has not begun. */
   get #isSessionless(): boolean {
     return this.#parts.http.session && this.#requests.session === undefined
   }

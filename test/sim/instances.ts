@@ -119,7 +119,6 @@ function tokenOf(token: string): Record<string, string> {
   return { name: token, sha256: createHash('sha256').update(token).digest('hex') }
 }
 
-/** One process of the gateway. */
 class Instance {
   readonly label: string
   readonly store: SimStore

@@ -9,9 +9,7 @@ import type { Clock } from './clock.js'
 import type { Head } from './request-meta.js'
 import { type ClientPlan, TOTAL } from './plan.js'
 
-/** What a checker found wrong. */
 export interface Failure {
-  /** The same for the same kind of fault. */
   readonly check: Check
   readonly what: string
   readonly at: number
@@ -22,15 +20,12 @@ export interface Job {
   readonly nonce: string
   /** The server runs, and nobody has asked it to end. */
   stays(): boolean
-  /** It was told that nobody wants the answer. */
   cancelled: boolean
-  /** It has answered. */
   done: boolean
   /** Questions about it that nobody has answered. */
   open: number
 }
 
-/** A request of a client as it is sent. */
 interface Sent {
   readonly client: string
   readonly nonce: string
@@ -60,7 +55,6 @@ export interface Entry extends Sent {
   givenUpAt?: number | undefined
   /** Of all that its client is told, what comes behind so many bytes was said after its cancel had been read. */
   silentFrom?: number | undefined
-  /** The arguments as they were written. */
   args?: string | undefined
   /** The nonce in the arguments: that of the first request of a call, also where they come again. */
   about?: string | undefined
@@ -69,11 +63,9 @@ export interface Entry extends Sent {
   consent?: 'needed' | 'asked' | 'given' | undefined
   /** Its server was removed: until then it may wait to know whether another one has its name. */
   namelessUntil: number
-  /** Where it was executed last. */
   job?: Job | undefined
   /** What the server answered, behind the id. */
   reply?: string | undefined
-  /** What came back, and when. */
   readonly answers: { readonly at: number; readonly ok: boolean; readonly text: string }[]
   /** When the proxy had it, and afterwards when its client last heard of it; undefined on its way there. */
   heardAt?: number | undefined
@@ -130,7 +122,6 @@ export class Ledger {
   isSeveral = false
   /** When an instance has ended, or was without the store. */
   readonly disturbances: number[] = []
-  /** Sessions that their clients have ended. */
   readonly ended: { readonly plan: ClientPlan; readonly session: string; readonly at: number }[] = []
   /** Servers whose place others took while calls waited for them. */
   readonly replaced: Set<string> = new Set()
@@ -143,7 +134,6 @@ export class Ledger {
   readonly totals: Map<string, number> = new Map()
   /** Servers without sessions: what they ask is asked between two requests. */
   readonly sessionless: Set<string> = new Set()
-  /** The proxy was asked to close. */
   isClosing = false
   #severalSince: number | undefined
   readonly #lastExecuted = new Map<string, number>()
@@ -370,7 +360,6 @@ export class Ledger {
     })
   }
 
-  /** The user is asked to agree to a call. */
   asksConsent(nonce: string, client: string): void {
     const entry = this.entries.get(nonce)
     if (entry?.consent !== 'needed') this.fail('asked-in-vain', `${client} is asked to agree to ${nonce}`)

@@ -5,7 +5,6 @@ import type { Ledger, Entry } from './ledger.js'
 import type { ServerFacts } from './server.js'
 import { SUBSCRIPTION } from './request-meta.js'
 
-/** Every server there may be. */
 export type Servers = readonly { readonly facts: ServerFacts }[]
 
 /** Lists by the notification that says that they have changed. */
@@ -30,7 +29,6 @@ const NEWS_MS = 2000
 /** How many items each server has in a list. */
 type Counts = ReadonlyMap<string, number>
 
-/** Keeps what one client knows of the lists. */
 export class ListWatch {
   readonly #client: string
   readonly #ledger: Ledger
@@ -53,7 +51,6 @@ export class ListWatch {
     return this.#last.get(list)?.get(server) ?? 0
   }
 
-  /** Whether it was given this list. */
   has(list: ListName): boolean {
     return this.#last.has(list)
   }
@@ -155,7 +152,6 @@ function nameOf(item: unknown, list: ListName): string {
   )
 }
 
-/** How many items a server has. */
 function hasOf(list: ListName, { tools, plan }: ServerFacts): number {
   switch (list) {
     case 'tools/list':
@@ -174,7 +170,6 @@ function hasOf(list: ListName, { tools, plan }: ServerFacts): number {
 const UPDATED = 'notifications/resources/updated'
 const TOOLS = 'notifications/tools/list_changed'
 
-/** One of them. */
 export interface OpenListen {
   readonly entry: Entry
   readonly uris: readonly string[]
@@ -185,7 +180,6 @@ export interface OpenListen {
   readonly news: Map<string, number>
 }
 
-/** Keeps what one client listens for. */
 export class ListenWatch {
   readonly #client: string
   readonly #ledger: Ledger

@@ -80,7 +80,6 @@ function show(outcome: Outcome, trace: boolean): void {
   if (outcome.failures.length > 0) say(failuresText(outcome.failures))
 }
 
-/** Repeats one seed; one that fails is made small. */
 async function one(seed: number, { ops, trace, kind }: Options): Promise<boolean> {
   const plan = drawKind(kind, seed, ops)
   const outcome = await run(plan)

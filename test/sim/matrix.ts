@@ -63,25 +63,21 @@ export type PhaseName = keyof typeof phaseRows
 export interface Fault {
   readonly name: FaultName
   readonly place: FaultPlace
-  /** What happens, in words. */
   readonly what: string
 }
 
 export interface Phase {
   readonly name: PhaseName
-  /** What is going on, in words. */
   readonly when: string
 }
 
 const isFault = (name: string): name is FaultName => name in faultRows
 const isPhase = (name: string): name is PhaseName => name in phaseRows
 
-/** Every fault, in the order of the table. */
 export const faults: readonly Fault[] = Object.keys(faultRows)
   .filter(isFault)
   .map((name) => ({ name, place: faultRows[name][0], what: faultRows[name][1] }))
 
-/** Every phase, in the order of the table. */
 export const phases: readonly Phase[] = Object.keys(phaseRows)
   .filter(isPhase)
   .map((name) => ({ name, when: phaseRows[name] }))

@@ -41,7 +41,6 @@ function noNetwork(): never {
   throw new Error('no network')
 }
 
-/** Changes one message on its way. */
 type Change<W = Way> = (text: string, way: W) => void
 
 /** Changes those messages to clients that `isMeant` picks. */
@@ -162,7 +161,6 @@ const lostProgram: Plan = plainPlan({
   ],
 })
 
-/** One client of two instances. */
 function atTwo(ops: readonly Op[]): Plan {
   const shape = { sse: false, session: true, listens: false, resumes: false, chunked: false, idleMax: 0 }
   const http = { ...shape, accept: 'application/json, text/event-stream', againMs: 50, token: 'u0' }
@@ -375,7 +373,6 @@ const rows: Readonly<Partial<Record<RunKind, Readonly<Partial<Record<Check, Made
   },
 }
 
-/** Runs in which the fault shows, in place of drawn ones. */
 const plans: Readonly<Partial<Record<Check, Plan>>> = {
   backlog: unreadClient,
   'start-storm': lostProgram,

@@ -25,7 +25,6 @@ type OpOf<K extends Op['kind']> = Extract<Op, { readonly kind: K }>
 type ClientOp = Extract<Op, { readonly client: number }>
 type ServerOp = Exclude<Extract<Op, { readonly server: number }>, ClientOp>
 
-/** Requests of one client that stay open. */
 const LISTENS_MAX = 8
 
 export function perform(world: World, op: Op, number: number): void {
@@ -140,7 +139,6 @@ function list(world: World, client: SimClient, method: string, meta?: RequestMet
   client.request({ method, budgetMs: GRACE_MS + OWN_MS, mustSucceed, meta })
 }
 
-/** Asks a server to work. */
 export function call(
   world: World,
   client: SimClient,

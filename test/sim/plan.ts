@@ -209,7 +209,6 @@ export interface Work {
   readonly ms: number
   /** How many steps, or KiB. */
   readonly n: number
-  /** Makes the call itself long. */
   readonly padding?: string
 }
 
@@ -251,7 +250,6 @@ export interface KeptPlan {
 /** What nobody may be shown has this word in it. */
 export const ALIEN = 'alien'
 
-/** A tool that servers had once. */
 export const GONE = 'gone'
 
 /** Whether clients may be shown what was left of a server. */

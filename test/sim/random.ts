@@ -3,7 +3,6 @@
 // Each stream, process and client draws from a sequence of its own, so that
 // leaving out one operation changes little of what happens to the others.
 
-/** A sequence of draws. */
 export class Random {
   #state: number
 
@@ -18,7 +17,6 @@ export class Random {
     return new Random(hash ^ (hash >>> 15))
   }
 
-  /** In [0, 1). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let mixed = this.#state
@@ -32,7 +30,6 @@ export class Random {
     return least + this.below(most - least + 1)
   }
 
-  /** An integer in [0, below). */
   below(below: number): number {
     return Math.floor(this.next() * below)
   }

@@ -19,7 +19,6 @@ const NO_CALL = /^HTTP \d|Header mismatch|Session not found|"instance-lost"/
 /** How the answer of a client and a line of the audit name an end. */
 type End = 'asked' | 'result' | 'error'
 
-/** Reads every line. */
 export class AuditWatch {
   readonly ended: (event: CallEvent) => void
   /** By the nonces in their arguments. */
@@ -113,10 +112,8 @@ const ERROR = 'error'
 
 const SPREAD = ['resources/subscribe', 'resources/unsubscribe']
 
-/** Answered without becoming a call. */
 const UNCOUNTED = ['initialize', 'ping', 'logging/setLevel', 'server/discover']
 
-/** Counts the calls of one run by the metrics. */
 export class CountedCalls {
   readonly #metrics = new CallMetrics(false)
 

@@ -10,7 +10,6 @@ import { plainClient, plainPlan, plainServer } from './plain-plan.js'
 import type { ClientPlan, Plan, ServerPlan } from './plan.js'
 
 export interface Regression {
-  /** What was found, in words. */
   readonly what: string
   readonly plan: Plan
 }
@@ -31,7 +30,6 @@ export const regressions: readonly Regression[] = readFileSync(
   .split('\n')
   .map(regressionOf)
 
-/** Reads one line. */
 export function regressionOf(text: string): Regression {
   const { what, plan }: Line = JSON.parse(text)
   const { servers, clients, ...more }: Line['plan'] = withUndefined(plan)

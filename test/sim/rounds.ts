@@ -28,13 +28,11 @@ interface Question {
   readonly mark: string
 }
 
-/** One round of one call. */
 interface Round extends ToAsk {
   readonly nonce: string
   readonly asked: readonly Question[]
 }
 
-/** A request of a call. */
 interface Came {
   readonly instance: string
   /** Of the request, and of the first one of its call. */
@@ -56,7 +54,6 @@ export function askedBy({ n }: { readonly n: number }): ToAsk {
   }
 }
 
-/** The calls of one server. */
 export class Rounds {
   readonly #ledger: Ledger
   readonly #server: string
@@ -155,7 +152,6 @@ function stateIn(text: string): string | undefined {
   return state === undefined ? undefined : decoded(state)
 }
 
-/** The text that a JSON string stands for. */
 function decoded(state: string): string {
   return String(JSON.parse(state))
 }
@@ -179,7 +175,6 @@ export function methodOf(capability: string): string {
   return methods[capability] ?? ''
 }
 
-/** The capability that this question needs. */
 export function neededFor(method: string): string | undefined {
   return Object.keys(methods).find((capability) => methods[capability] === method)
 }

@@ -26,7 +26,6 @@ const unkind: ReadonlySet<WorkKind> = new Set([
   'wrong-id',
 ])
 
-/** Works on calls. */
 export class RunningCalls {
   readonly #host: ScriptHost
   readonly #facts: ServerFacts
@@ -48,7 +47,6 @@ export class RunningCalls {
     this.#rounds = rounds
   }
 
-  /** Whether it is at a request with this id. */
   has(id: string): boolean {
     return this.#calls.has(id)
   }
@@ -95,7 +93,6 @@ export class RunningCalls {
     this.#host.reached('cancel-read')
   }
 
-  /** Its client has answered a question. */
   answered(message: unknown, id: string | undefined, text: string): void {
     const asked = id === undefined ? undefined : this.#asked.get(id)
     if (asked === undefined || id === undefined) {
@@ -208,7 +205,6 @@ export class RunningCalls {
     go()
   }
 
-  /** False when there is no way to ask. */
   #question(call: Called, can: string, params: (mark: string) => string, go: Asked['go']): boolean {
     const id = `"q${++this.#questions}"`
     const mark = markOf(`${this.#host.name}-${this.#questions}`)
@@ -261,7 +257,6 @@ interface Asked {
   readonly go: (said: string) => void
 }
 
-/** A call that it is at. */
 interface Called {
   readonly id: string
   /** Of the first request of the call, and of the one that it came with. */

@@ -10,7 +10,6 @@ import type { ServerFacts } from './server.js'
 export type Milestone =
   'started' | 'initialize-read' | 'initialize-answered' | 'initialized-read' | 'call-read' | 'cancel-read'
 
-/** How an answer is spoilt. */
 export type Spoilt = 'twice' | 'wrong-id' | 'oversize' | 'exit-with' | 'exit-half'
 
 /** What the process or the session of a scripted server offers to its script. */
@@ -42,7 +41,6 @@ export class ServerOutput {
     this.#host = host
   }
 
-  /** Spoils the next answer. */
   spoil(how: Spoilt): void {
     this.#spoilt ??= how
   }
@@ -100,7 +98,6 @@ const lists: ReadonlySet<string> = new Set([
   'resources/templates/list',
 ])
 
-/** One instance of a scripted server. */
 export class Script {
   readonly #host: ScriptHost
   readonly #facts: ServerFacts
@@ -154,7 +151,6 @@ export class Script {
     if (how === 'exit-half' || how === 'exit-with') this.#host.exit(how === 'exit-half' ? 1 : 0)
   }
 
-  /** Nothing is spoilt any more. */
   mend(): void {
     this.#output.mend()
     this.#release()
@@ -370,7 +366,6 @@ export class Script {
     this.#refuse(id, this.#rounds === undefined ? -32002 : -32602, 'no such resource')
   }
 
-  /** It is told what no client of its era says. */
   #wrong(what: string): void {
     this.#host.context.ledger.fail('wrong-era', `${this.#host.name} ${what}`)
   }

@@ -62,7 +62,6 @@ export class ServerFacts {
     this.refusesLists = false
   }
 
-  /** How many tools it has now. */
   get tools(): number {
     return this.#first.length + this.#grownAt.length
   }
@@ -77,7 +76,6 @@ export class ServerFacts {
     return name !== undefined && this.#first.includes(name)
   }
 
-  /** From now on it has one tool more. */
   grow(at: number): void {
     this.#grownAt.push(at)
   }
@@ -93,7 +91,6 @@ export class ServerFacts {
     return this.#rounds
   }
 
-  /** Whether a resource is one of its own. */
   has(uri: string): boolean {
     return uri.startsWith(`sim://${this.plan.name}/`)
   }

@@ -62,7 +62,6 @@ function everywhere(plan: Plan, client: Partial<ClientPlan>, server: Partial<Ser
 
 // What is said of a seed that fails.
 
-/** Lines of a trace that are shown from its end. */
 const TRACE_MAX = 120
 
 /** What came so much later than the first finding is not shown. */

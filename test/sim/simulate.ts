@@ -44,8 +44,6 @@ function bounded(world: World): void {
       host.ledger.fail('missing-list', `${name} is connected and has no tools`)
 }
 
-// What a run came to.
-
 export interface Outcome {
   readonly failures: readonly Failure[]
   /** The sum over everything that happened on every wire. */
@@ -70,7 +68,6 @@ export function outcomeOf({ host }: World): Outcome {
   }
 }
 
-/** The findings, one line each. */
 export function failuresText(failures: readonly Failure[]): string {
   return failures.map(({ check, what, at }) => `  ${at.toFixed(1)} ms  ${check}: ${what}`).join('\n')
 }

@@ -11,23 +11,18 @@ export type Connecting =
   /** TCP connects, and the handshake of TLS fails. */
   | { readonly kind: 'fails-tls' }
 
-/** Who is at the other end. */
 export interface SocketScript extends FlowSink {
   /** The proxy writes; nothing of it has arrived. */
   wrote?(): void
 }
 
-/** How a connection carries bytes. */
 export interface SocketShape {
-  /** From the proxy. */
   readonly sent: FlowShape
-  /** To the proxy. */
   readonly received: FlowShape
   /** What the proxy wrote arrives though it closes: else it is lost with the connection. */
   readonly lingers: boolean
 }
 
-/** One connection, from both sides. */
 export class SimSocket extends Duplex {
   readonly name: string
   /** What Node's own sockets tell its HTTP client. */
@@ -73,7 +68,6 @@ export class SimSocket extends Duplex {
     this.#sent.open(false)
   }
 
-  /** Connects or fails, after a while. */
   connect(how: Connecting, isTls: boolean, delayMs: number): void {
     this.#context.clock.after(delayMs, () => {
       if (this.destroyed) return
@@ -91,12 +85,10 @@ export class SimSocket extends Duplex {
 
   // The server's side.
 
-  /** Bytes of the proxy that have not arrived. */
   get unread(): number {
     return this.connecting ? 0 : this.#sent.bytes + this.writableLength
   }
 
-  /** Bytes for the proxy that have not arrived. */
   get unheard(): number {
     return this.#received.bytes
   }

@@ -13,13 +13,11 @@ const GUEST_PROCESSES_MAX = 8
 
 /** Clients as far as they matter to how many processes there are. */
 export interface Audience {
-  /** Every one that has ever come. */
   readonly come: ClientPlan[]
   /** Those that the proxy has not let go. */
   readonly present: Set<ClientPlan>
 }
 
-/** Watches the starts of one server. */
 export class StartWatch {
   readonly #plan: ServerPlan
   readonly #ledger: Ledger

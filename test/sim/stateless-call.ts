@@ -8,7 +8,6 @@ import { at, noncesIn, parse, rawId, textAt } from './json.js'
 import type { Entry, Ledger } from './ledger.js'
 import { answerTo, neededFor } from './rounds.js'
 
-/** What its client does. */
 export interface StatelessOp {
   readonly can: readonly Askable[]
   readonly head?: Head
@@ -221,11 +220,9 @@ interface Coming {
   readonly head?: Head
 }
 
-/** What a client was asked at once. */
 interface Round {
   /** A server of 2026-07-28 may give none. */
   readonly state: string | undefined
-  /** By their names. */
   readonly asked: Readonly<Record<string, unknown>>
 }
 

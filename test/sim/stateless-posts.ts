@@ -115,7 +115,6 @@ class StatelessPosts implements ResponseOwner {
     this.requests.leave('close')
   }
 
-  /** Some connections are lost. */
   cut(): void {
     this.#drop(() => this.requests.random.chance(0.8))
   }

@@ -9,7 +9,6 @@ import { type Milestone, Script, type ScriptHost } from './script.js'
 import type { ServerFacts, SimServer } from './server.js'
 import { type Audience, StartWatch } from './start-watch.js'
 
-/** Starts processes, and makes faults happen to them. */
 export class StdioServer implements SimServer {
   readonly facts: ServerFacts
   onMilestone: (milestone: Milestone) => void = () => {}
@@ -100,7 +99,6 @@ function kill(process: SimProcess, random: Random): void {
   process.exit(undefined, 'SIGKILL', random.chance(0.1))
 }
 
-/** What a process tells its server. */
 interface ProcessOwner {
   readonly reached: (milestone: Milestone) => void
   /** It has ended though nobody had asked it to. */
@@ -234,7 +232,6 @@ export class SimProcess implements Child, ScriptHost {
     })
   }
 
-  /** It can never be told anything again. */
   closeInput(): void {
     this.#deaf = true
     this.#input.break()
@@ -246,7 +243,6 @@ export class SimProcess implements Child, ScriptHost {
     this.#input.flow.open(on && !this.#stopped)
   }
 
-  /** SIGSTOP and SIGCONT. */
   stop(on: boolean): void {
     if (!this.#alive || on === this.#stopped) return
     this.#stopped = on

@@ -8,7 +8,6 @@ import type { ClientInbox } from './client-inbox.js'
 import type { ClientWire, Said } from './client.js'
 import type { ClientPlan } from './plan.js'
 
-/** Two pipes. */
 export class StdioWire implements ClientWire {
   readonly hears = true
   readonly lines: readonly [this] = [this]

@@ -1,7 +1,6 @@
 // What the proxy loads when it is first needed. Loading a module takes the real
 // event loop, so all of it is loaded before the first simulation.
 
-/** Loads everything; simulations can run from then on. */
 export async function warm(): Promise<void> {
   await Promise.all([
     import('../../src/kept/folder-files.js'),

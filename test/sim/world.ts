@@ -111,7 +111,6 @@ export class World {
     this.proxy.reload(changed).catch(this.thrown)
   }
 
-  /** Lets time pass. */
   pass(ms: number): void {
     this.until(() => false, ms)
   }

@@ -7,14 +7,12 @@ import type { LogRecord, Runtime } from '../../src/runtime/runtime.js'
 import type { ToldEvent } from './http-reader.js'
 import type { LimitsPlan } from './plan.js'
 
-/** The way of one message to whoever it is for. */
 export interface Way {
   /** The name of the client, or of the process or session of the server. */
   readonly to: string
   readonly pass: (text: string, delayMs?: number) => void
 }
 
-/** The way of a message to a server. */
 export interface ServerWay extends Way {
   /** Sends a message to the proxy as the server. */
   readonly reply: (text: string) => void
