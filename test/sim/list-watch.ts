@@ -2,26 +2,18 @@
 
 import { at, textAt } from './json.js'
 import type { Ledger, Entry } from './ledger.js'
-import type { ServerFacts } from './server.js'
+import type { ListMethod } from './plan.js'
+import { type ServerFacts, isList, lists } from './server.js'
 import { SUBSCRIPTION } from './request-meta.js'
 
 export type Servers = readonly { readonly facts: ServerFacts }[]
 
 /** Lists by the notification that says that they have changed. */
-const listsOf: Readonly<Record<string, readonly ListName[]>> = {
+const listsOf: Readonly<Record<string, readonly ListMethod[]>> = {
   'notifications/tools/list_changed': ['tools/list'],
   'notifications/prompts/list_changed': ['prompts/list'],
   'notifications/resources/list_changed': ['resources/list', 'resources/templates/list'],
 }
-
-const membersOf = {
-  'tools/list': 'tools',
-  'prompts/list': 'prompts',
-  'resources/list': 'resources',
-  'resources/templates/list': 'resourceTemplates',
-} as const
-
-type ListName = keyof typeof membersOf
 
 /** How long the news of a change may take. */
 const NEWS_MS = 2000
@@ -33,10 +25,10 @@ export class ListWatch {
   readonly #client: string
   readonly #ledger: Ledger
   readonly #servers: Servers
-  readonly #first = new Map<ListName, Counts>()
+  readonly #first = new Map<ListMethod, Counts>()
   readonly #reloadsBefore: number
   #firstAt = Infinity
-  readonly #last = new Map<ListName, Counts>()
+  readonly #last = new Map<ListMethod, Counts>()
   readonly #told = new Map<string, number>()
 
   constructor(client: string, ledger: Ledger, servers: Servers) {
@@ -47,11 +39,11 @@ export class ListWatch {
   }
 
   /** How many items of a server stood in the list that was given last. */
-  shown(list: ListName, server: string): number {
+  shown(list: ListMethod, server: string): number {
     return this.#last.get(list)?.get(server) ?? 0
   }
 
-  has(list: ListName): boolean {
+  has(list: ListMethod): boolean {
     return this.#last.has(list)
   }
 
@@ -87,21 +79,21 @@ export class ListWatch {
 
   /** It was told that lists have changed; `isAsking` says which it is waiting for. */
   changed(notification: string, isAsking: (list: string) => boolean): void {
-    const lists = listsOf[notification]
-    if (lists === undefined) return
+    const changed = listsOf[notification]
+    if (changed === undefined) return
     const told = this.told(notification) + 1
     this.#told.set(notification, told)
     // An instance that goes on with a session does not know what its client has read.
     if (this.#ledger.isSeveral) return
-    if (!lists.some((list) => this.#first.has(list) || isAsking(list)))
+    if (!changed.some((list) => this.#first.has(list) || isAsking(list)))
       return this.#ledger.fail('needless-change', `${this.#client} has read no such list: ${notification}`)
-    const most = lists.reduce((sum, list) => sum + this.#changesOf(list), 0)
+    const most = changed.reduce((sum, list) => sum + this.#changesOf(list), 0)
     if (told > most)
       this.#ledger.fail('too-many-changes', `${this.#client} heard ${told} times of ${most}: ${notification}`)
   }
 
   /** Servers only ever get more; what changed configurations took away comes back, and what was kept may be over. */
-  #notFewer(list: ListName, { plan: { name: server }, isRecalled }: ServerFacts, count: number): void {
+  #notFewer(list: ListMethod, { plan: { name: server }, isRecalled }: ServerFacts, count: number): void {
     if (
       isRecalled ||
       this.#ledger.isSeveral ||
@@ -114,10 +106,10 @@ export class ListWatch {
   }
 
   /** How often a list can have changed since the client saw it first. */
-  #changesOf(list: ListName): number {
+  #changesOf(list: ListMethod): number {
     const first = this.#first.get(list)
     const items = this.#servers.map(({ facts }) => {
-      const more = Math.max(0, hasOf(list, facts) - (first?.get(facts.plan.name) ?? 0))
+      const more = Math.max(0, facts.sizeOf(list) - (first?.get(facts.plan.name) ?? 0))
       // What was kept is taken back where the server cannot start, and is then other than it was.
       return more + (facts.isRecalled ? 2 : 0)
     })
@@ -132,37 +124,12 @@ export class ListWatch {
   }
 }
 
-function isList(method: string): method is ListName {
-  return Object.hasOwn(membersOf, method)
-}
-
-function countOf(result: unknown, list: ListName, { plan }: ServerFacts): number {
-  const items = at(result, membersOf[list])
+function countOf(result: unknown, list: ListMethod, { plan }: ServerFacts): number {
+  const { member, key } = lists[list]
+  const items = at(result, member)
   const mine = [`${plan.name}__`, `sim://${plan.name}/`]
-  const names = Array.isArray(items) ? items.map((item: unknown) => nameOf(item, list)) : []
+  const names = Array.isArray(items) ? items.map((item: unknown) => textAt(item, key) ?? '') : []
   return names.filter((name) => mine.some((start) => name.startsWith(start))).length
-}
-
-function nameOf(item: unknown, list: ListName): string {
-  return (
-    textAt(
-      item,
-      list === 'resources/list' ? 'uri' : list === 'resources/templates/list' ? 'uriTemplate' : 'name',
-    ) ?? ''
-  )
-}
-
-function hasOf(list: ListName, { tools, plan }: ServerFacts): number {
-  switch (list) {
-    case 'tools/list':
-      return tools
-    case 'prompts/list':
-      return plan.offers.includes('prompts') ? 1 : 0
-    case 'resources/list':
-      return plan.offers.includes('resources') ? 2 : 0
-    case 'resources/templates/list':
-      return plan.offers.includes('resources') ? 1 : 0
-  }
 }
 
 // The requests of one client that stay open (MCP 2026-07-28, Subscriptions): what was said on account of each.

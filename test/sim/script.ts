@@ -5,7 +5,7 @@ import { at, noncesIn, parse, rawId, rawRequestId, textAt } from './json.js'
 import { STATELESS, SUBSCRIPTION, capabilitiesIn, revisionIn } from './request-meta.js'
 import { type Rounds, askedBy } from './rounds.js'
 import { RunningCalls } from './running-calls.js'
-import type { ServerFacts } from './server.js'
+import { type ServerFacts, isList } from './server.js'
 
 export type Milestone =
   'started' | 'initialize-read' | 'initialize-answered' | 'initialized-read' | 'call-read' | 'cancel-read'
@@ -90,13 +90,6 @@ export class ServerOutput {
     return `@${this.#host.name}/${++this.#said};`
   }
 }
-
-const lists: ReadonlySet<string> = new Set([
-  'tools/list',
-  'prompts/list',
-  'resources/list',
-  'resources/templates/list',
-])
 
 export class Script {
   readonly #host: ScriptHost
@@ -238,7 +231,7 @@ export class Script {
     if (this.#rounds === undefined) return this.#requestInSession(method, id, message)
     if (method === 'server/discover') return this.#open(() => this.#describe(id))
     if (method === 'subscriptions/listen') return this.#listen(id, at(message, 'params', 'notifications'))
-    if (lists.has(method)) return this.#result(id, this.#facts.listed(method, message), true)
+    if (isList(method)) return this.#result(id, this.#facts.listed(method, message), true)
     this.#wrong(`has no sessions and was told ${text}`)
   }
 

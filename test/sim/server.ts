@@ -7,7 +7,7 @@ import { textAt } from './json.js'
 import { STATELESS } from './request-meta.js'
 import { CAREFUL } from './consent.js'
 import type { Ledger } from './ledger.js'
-import type { ServerPlan } from './plan.js'
+import type { ListMethod, ServerPlan } from './plan.js'
 import { Rounds } from './rounds.js'
 
 export interface SimServer {
@@ -26,12 +26,22 @@ export interface SimServer {
   onMilestone: (milestone: Milestone) => void
 }
 
-// What all processes of one scripted server have in common.
+/** The lists of a server: the member of the result that has the items, and that of an item which says whose it is. */
+export const lists = {
+  'tools/list': { member: 'tools', key: 'name' },
+  'prompts/list': { member: 'prompts', key: 'name' },
+  'resources/list': { member: 'resources', key: 'uri' },
+  'resources/templates/list': { member: 'resourceTemplates', key: 'uriTemplate' },
+} as const
+
+export function isList(method: string): method is ListMethod {
+  return Object.hasOwn(lists, method)
+}
 
 /** Revisions that the scripted servers speak. */
 const known = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 
-/** Its lists, and the answers that do not depend on who asks. */
+/** What all processes of one server have in common: its lists, and the answers that do not depend on who asks. */
 export class ServerFacts {
   readonly plan: ServerPlan
   /** Longer lines are over the proxy's limit. */
@@ -64,6 +74,13 @@ export class ServerFacts {
 
   get tools(): number {
     return this.#first.length + this.#grownAt.length
+  }
+
+  /** How many items it has in a list. */
+  sizeOf(list: ListMethod): number {
+    if (list === 'tools/list') return this.tools
+    if (list === 'prompts/list') return this.plan.offers.includes('prompts') ? 1 : 0
+    return !this.plan.offers.includes('resources') ? 0 : list === 'resources/list' ? 2 : 1
   }
 
   /** The tools that it has from its start on. */
@@ -134,9 +151,8 @@ export class ServerFacts {
 
   read(method: string, message: unknown, stamp: string): string {
     const about = textAt(message, 'params', '_meta', 'about') ?? ''
-    if (method === 'resources/read') return `{"contents":[],"about":"${about} ${stamp}"}`
-    if (method === 'prompts/get') return `{"messages":[],"about":"${about} ${stamp}"}`
-    return `{"completion":{"values":[]},"about":"${about} ${stamp}"}`
+    const read = { 'resources/read': '"contents":[]', 'prompts/get': '"messages":[]' }[method]
+    return `{${read ?? '"completion":{"values":[]}'},"about":"${about} ${stamp}"}`
   }
 
   /** Two pages, as soon as it has grown. */

@@ -153,10 +153,8 @@ export class World {
     const keep = plan.kept !== undefined
     const on = { call: this.audit.ended }
     const options = { runtime, log, on, ownStart, keep, limits: limitsOf(this.#limits) }
-    if (plan.kept !== undefined) {
-      runEarlier({ plan, kept: plan.kept, files: host.files, runtime }).catch(this.thrown)
-      this.settle()
-    }
+    if (plan.kept !== undefined) runEarlier({ plan, kept: plan.kept, files: host.files, runtime })
+    this.settle()
     createProxy(readConfiguration(configurationOf(plan)), options).then((right) => {
       const proxy = changed(right, host.wrong.proxy?.(right))
       this.#proxy = proxy
