@@ -219,9 +219,7 @@ export class ClientInbox {
   #unasked(id: string | undefined, text: string): void {
     // What has no id answers something that could not be read.
     if (id === undefined && /"error":\{"code":-32(600|700)/.test(text)) return
-    const known = [...this.#ledger.entries.values()].find(
-      (entry) => entry.client === this.#client.name && entry.id === id,
-    )
+    const known = this.#ledger.all.find((entry) => entry.client === this.#client.name && entry.id === id)
     if (known === undefined) this.#ledger.fail('unasked', `${this.#client.name}: ${text}`)
     else this.#ledger.answered(known, false, text)
   }

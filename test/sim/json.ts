@@ -50,6 +50,11 @@ export function noncesIn(text: string): string[] {
   return [...text.matchAll(/n:([a-z]\d+-\d+);/g)].map(([, nonce]) => nonce ?? '')
 }
 
+/** Whose request has this nonce. */
+export function clientOf(nonce: string): string {
+  return nonce.split('-')[0] ?? ''
+}
+
 /** Who said something, and the how manieth thing it was that it said: `@s0#4/12;`. */
 export function stampIn(text: string): { readonly speaker: string; readonly count: number } | undefined {
   const [, speaker, count] = /@([a-z]\d+[#~]\d+)\/(\d+);/.exec(text) ?? []

@@ -447,10 +447,10 @@ function isIn(isolation: ServerPlan['isolation'], server: ServerPlan): boolean {
 }
 
 function isWithoutSession({ host }: World, { name }: SimClient): boolean {
-  return [...host.ledger.entries.values()].some(({ client, root }) => client === name && root !== undefined)
+  return host.ledger.all.some(({ client, root }) => client === name && root !== undefined)
 }
 
 function isQuiet({ host }: World, { name }: SimClient): boolean {
-  const own = [...host.ledger.entries.values()].filter((entry) => entry.client === name)
+  const own = host.ledger.all.filter((entry) => entry.client === name)
   return own.every(({ method }) => quiet.has(method))
 }

@@ -6,6 +6,7 @@
 
 import type { Check } from './checks.js'
 import type { Clock } from './clock.js'
+import { clientOf } from './json.js'
 import type { Head } from './request-meta.js'
 import { type ClientPlan, TOTAL } from './plan.js'
 
@@ -17,7 +18,6 @@ export interface Failure {
 
 /** A call as the server sees it that is at work on it. */
 export interface Job {
-  readonly nonce: string
   /** The server runs, and nobody has asked it to end. */
   stays(): boolean
   cancelled: boolean
@@ -158,6 +158,10 @@ export class Ledger {
     return this.#clock.now
   }
 
+  get all(): Entry[] {
+    return [...this.entries.values()]
+  }
+
   disturbed(): void {
     this.disturbances.push(this.now)
   }
@@ -251,9 +255,8 @@ export class Ledger {
 
   /** What belongs to a request may be seen by its own client only. */
   owned(client: string, nonces: readonly string[], text: string): void {
-    for (const nonce of nonces) {
-      if (!nonce.startsWith(`${client}-`)) this.fail('foreign', `${client} was told of ${nonce}: ${text}`)
-    }
+    for (const nonce of nonces)
+      if (clientOf(nonce) !== client) this.fail('foreign', `${client} was told of ${nonce}: ${text}`)
   }
 
   answered(entry: Entry, ok: boolean, text: string): void {
@@ -293,14 +296,9 @@ export class Ledger {
   #takeLateQuestion(entry: Entry): boolean {
     const call = entry.root ?? entry
     if (call.hasLateQuestion) return true
-    const late = [...this.entries.values()].find(
-      (other) =>
-        other.client === call.client &&
-        other.service === call.service &&
-        other !== call &&
-        other.givenUpAt !== undefined &&
-        other.questions > 0,
-    )
+    const late = this.all
+      .filter(({ client, service }) => client === call.client && service === call.service)
+      .find((other) => other !== call && other.givenUpAt !== undefined && other.questions > 0)
     if (late !== undefined) late.questions--
     call.hasLateQuestion = late !== undefined
     return call.hasLateQuestion
@@ -354,8 +352,7 @@ export class Ledger {
   answersTo(nonce: string): void {
     this.#clock.after(ANSWER_MS, () => {
       const { job, excused } = this.entries.get(nonce) ?? {}
-      if (job === undefined || job.done || job.cancelled || job.open === 0 || !job.stays()) return
-      if (excused !== true && !this.isDisturbed)
+      if (job?.open !== 0 && isAtWork(job) && excused !== true && !this.isDisturbed)
         this.fail('answer-lost', `the server still waits for an answer about ${nonce}`)
     })
   }
@@ -404,26 +401,20 @@ export class Ledger {
   }
 
   #told({ job }: Entry, { nonce }: Entry): void {
-    if (job === undefined || job.done || job.cancelled || !job.stays() || this.isUnsettled) return
-    this.fail('not-cancelled', `nobody told the server that ${nonce} was given up`)
+    if (isAtWork(job) && !this.isUnsettled)
+      this.fail('not-cancelled', `nobody told the server that ${nonce} was given up`)
   }
 
   /** Nobody has come back for a long time: what a server is at for such a call is given up. */
   parkedLeft(): void {
     for (const { root, job, nonce } of this.entries.values())
-      if (root?.nonce === nonce && job !== undefined && !job.done && !job.cancelled && job.stays())
+      if (root?.nonce === nonce && isAtWork(job))
         this.fail('left-parked', `the server is still at ${nonce}, and nobody comes back`)
   }
 
   #waitsFor(root: Entry, but: Entry): boolean {
-    return [...this.entries.values()].some(
-      (entry) =>
-        entry.root === root &&
-        entry !== but &&
-        entry.answers.length === 0 &&
-        !entry.excused &&
-        !entry.isClosed,
-    )
+    const others = this.all.filter((entry) => entry.root === root && entry !== but)
+    return others.some(({ answers, excused, isClosed }) => answers.length === 0 && !excused && !isClosed)
   }
 
   /** Everything has come to rest: what has no answer now will never have one. */
@@ -438,11 +429,9 @@ export class Ledger {
 
   /** Whether another call to its server has timed out, or has no answer that would say so. */
   #mayHaveTimedOut({ service, nonce }: Entry): boolean {
-    return [...this.entries.values()].some(
-      (entry) =>
-        entry.service === service &&
-        entry.nonce !== nonce &&
-        (entry.answers.length === 0 || entry.answers.some(({ text }) => text.includes(TIMED_OUT))),
+    const others = this.all.filter((entry) => entry.service === service && entry.nonce !== nonce)
+    return others.some(
+      ({ answers }) => answers.length === 0 || answers.some(({ text }) => text.includes(TIMED_OUT)),
     )
   }
 
@@ -475,20 +464,22 @@ export class Ledger {
     return this.sessionless.has(entry.service ?? '') ? entry : (entry.root ?? entry)
   }
 
-  #totalOf({ service = '' }: Entry): number {
-    return this.totals.get(service) ?? TOTAL
-  }
-
   #inTime(entry: Entry, now: number): void {
     const late = Math.round(now - (entry.heardAt ?? now))
+    const total = this.totals.get(entry.service ?? '') ?? TOTAL
     const heldMs = this.#standsStill(entry) ? askedMs(entry, now) : 0
-    const budgetMs = (entry.mayStandStill ? this.#totalOf(entry) * entry.budgetMs : entry.budgetMs) + heldMs
+    const budgetMs = (entry.mayStandStill ? total * entry.budgetMs : entry.budgetMs) + heldMs
     // A call whose client left before it was asked ends with the session.
     const isUnasked = entry.consent === 'needed'
     const isInTime = late <= budgetMs + SLACK_MS || now <= entry.namelessUntil + SLACK_MS
     if (entry.excused || entry.untimed || isUnasked || isInTime) return
     this.fail('late', `${entry.nonce} was answered after ${late} ms, not ${budgetMs}`)
   }
+}
+
+/** The server is at it, and knows of nobody who has given it up. */
+function isAtWork(job: Job | undefined): boolean {
+  return job !== undefined && !job.done && !job.cancelled && job.stays()
 }
 
 /** Whether a result is not what its server has answered. */

@@ -377,7 +377,7 @@ function strike({ host }: World, server: SimServer, { fault, seconds }: Fault, n
 function reload(world: World, name: string, how: OpOf<'reload'>['how']): void {
   const { ledger } = world.host
   ledger.reloaded(name)
-  for (const entry of ledger.entries.values()) {
+  for (const entry of ledger.all) {
     if (entry.service === name || entry.method.endsWith('/list')) entry.mustSucceed = false
     // A call that comes to the proxy after the change has a name that may be of any server which is starting.
     if (entry.service === name && entry.answers.length === 0)

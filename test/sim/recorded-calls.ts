@@ -36,7 +36,7 @@ export class AuditWatch {
   /** Compares the lines with the ledger, when everything has come to rest. */
   judge(ledger: Ledger): void {
     const sent = new Map<string, Entry[]>()
-    for (const entry of ledger.entries.values())
+    for (const entry of ledger.all)
       if (entry.method === CALL && entry.about !== undefined) put(sent, entry.about, entry)
     for (const [nonce, lines] of this.#lines)
       if (!sent.has(nonce)) ledger.fail('wrong-audit', `a line for ${nonce}: ${JSON.stringify(lines[0])}`)
@@ -125,7 +125,7 @@ export class CountedCalls {
 
   /** Every call has ended: the counts must be those of the ledger. */
   judge(ledger: Ledger): void {
-    const { certain, uncertain } = tallied([...ledger.entries.values()])
+    const { certain, uncertain } = tallied(ledger.all)
     const counts = countsOf(this.#metrics.families[0])
     for (const kind of new Set([...certain.keys(), ...counts.keys()])) {
       const [method = ''] = kind.split(' ')
@@ -142,7 +142,7 @@ export class CountedCalls {
 
   /** Every call that a server has executed was sent to it, and is counted there too. */
   #judgeServers(ledger: Ledger, front: number): void {
-    const executed = [...ledger.entries.values()].filter((entry) => entry.executed > 0).length
+    const executed = ledger.all.filter((entry) => entry.executed > 0).length
     const [, upstream] = this.#metrics.families
     const count = countsOf(upstream).get('tools/call') ?? 0
     // What was begun by an instance that was killed ended with it.

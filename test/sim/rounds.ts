@@ -3,7 +3,7 @@
 //
 // Nothing of it belongs to one process: whichever gets the next request goes on with the call.
 
-import { at, noncesIn, textAt } from './json.js'
+import { at, clientOf, noncesIn, textAt } from './json.js'
 import type { Ledger } from './ledger.js'
 
 /** What is still to be asked during one call. */
@@ -89,11 +89,7 @@ export class Rounds {
   }
 
   /** Raw JSON of the result that asks for what is missing, or for more; undefined when nothing is left to be asked. */
-  next(
-    { nonce }: { readonly nonce: string },
-    to: ToAsk | Returned,
-    can: readonly string[],
-  ): string | undefined {
+  next(nonce: string, to: ToAsk | Returned, can: readonly string[]): string | undefined {
     if (can.length === 0) return undefined
     const missing = 'missing' in to ? to.missing : []
     if (missing.length > 0) return this.#ask(nonce, to, missing)
@@ -113,18 +109,12 @@ export class Rounds {
   }
 
   #ask(nonce: string, to: ToAsk, asked: readonly Question[]): string {
-    const { rounds, atOnce, waits } = to
-    const hasState = to.hasState || asked.length === 0
+    const { rounds, atOnce, hasState, waits } = to
+    const isStated = hasState || asked.length === 0
     // Whoever reads it and writes it again would change it.
-    const state = hasState ? `"\\u0041\\/${this.#server} ${++this.#count}"` : undefined
-    this.#rounds.set(state === undefined ? nonce : decoded(state), {
-      nonce,
-      rounds,
-      atOnce,
-      hasState: to.hasState,
-      waits,
-      asked,
-    })
+    const state = isStated ? `"\\u0041\\/${this.#server} ${++this.#count}"` : undefined
+    const round = { nonce, rounds, atOnce, hasState, waits, asked }
+    this.#rounds.set(state === undefined ? nonce : decoded(state), round)
     const requests = asked.map(({ key, capability, mark }) => {
       const params = questionParams(capability, `n:${nonce}; ${mark}`)
       return `"${key}":{"method":"${methodOf(capability)}","params":${params}}`
@@ -154,10 +144,6 @@ function stateIn(text: string): string | undefined {
 
 function decoded(state: string): string {
   return String(JSON.parse(state))
-}
-
-function clientOf(nonce: string): string | undefined {
-  return nonce.split('-')[0]
 }
 
 // What scripted servers ask, so that it can be told which of several questions an answer is for.

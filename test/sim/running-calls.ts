@@ -2,7 +2,7 @@
 
 import type { ScriptHost, ServerOutput } from './script.js'
 import { capabilitiesIn, wantsLogs } from './request-meta.js'
-import { at, noncesIn, numberAt, rawToken, textAt } from './json.js'
+import { at, clientOf, noncesIn, numberAt, rawToken, textAt } from './json.js'
 import type { Job, Ledger } from './ledger.js'
 import {
   askable,
@@ -62,13 +62,8 @@ export class RunningCalls {
   take(id: string, message: unknown, text: string, declared: unknown): void {
     const args = at(message, 'params', 'arguments')
     const [nonce = ''] = noncesIn(textAt(args, 'nonce') ?? '')
-    const job: Job = {
-      nonce,
-      stays: () => this.#host.stays && !this.#facts.struck,
-      cancelled: this.#cancelledBefore.has(id),
-      done: false,
-      open: 0,
-    }
+    const stays = (): boolean => this.#host.stays && !this.#facts.struck
+    const job: Job = { stays, cancelled: this.#cancelledBefore.has(id), done: false, open: 0 }
     const [about = nonce] = noncesIn(textAt(message, 'params', '_meta', 'about') ?? '')
     const back = this.#rounds?.returned({ instance: this.#host.name, about, nonce, message, text })
     const call = { id, nonce, about, message, token: rawToken(text), declared, job, back }
@@ -95,9 +90,8 @@ export class RunningCalls {
 
   answered(message: unknown, id: string | undefined, text: string): void {
     const asked = id === undefined ? undefined : this.#asked.get(id)
-    if (asked === undefined || id === undefined) {
+    if (asked === undefined || id === undefined)
       return this.#ledger.fail('stray-answer', `${this.#host.name} asked nothing as ${id}: ${text}`)
-    }
     this.#asked.delete(id)
     asked.job.open--
     const said = textAt(message, 'result', 'said')
@@ -168,7 +162,11 @@ export class RunningCalls {
   /** A server without sessions ends the request with what it wants to know; false of all others. */
   #isAlone(call: Called, work: Work): boolean {
     if (this.#rounds === undefined) return false
-    const asked = this.#rounds.next(call, call.back ?? askedBy(work), capabilitiesIn(call.message) ?? [])
+    const asked = this.#rounds.next(
+      call.nonce,
+      call.back ?? askedBy(work),
+      capabilitiesIn(call.message) ?? [],
+    )
     if (asked === undefined) this.#answer(call, '')
     else {
       this.#ledger.note(call.about, { mayStandStill: true })
@@ -238,10 +236,6 @@ export class RunningCalls {
 /** A question about a call that was given up may be taken for one about another call of the same client. */
 function isTiedAnew({ job, nonce: about }: Asked, nonce: string): boolean {
   return job.cancelled && clientOf(nonce) === clientOf(about)
-}
-
-function clientOf(nonce: string): string | undefined {
-  return nonce.split('-')[0]
 }
 
 /** What a server without sessions says of each result. */

@@ -1,7 +1,7 @@
 // A scripted MCP server of either era: what it says in response to what it receives. `StdioServer` and `HttpServer` carry it.
 
 import type { SimContext } from './byte-flow.js'
-import { at, noncesIn, parse, rawId, rawRequestId, textAt } from './json.js'
+import { at, clientOf, noncesIn, parse, rawId, rawRequestId, textAt } from './json.js'
 import { STATELESS, SUBSCRIPTION, capabilitiesIn, revisionIn } from './request-meta.js'
 import { type Rounds, askedBy } from './rounds.js'
 import { RunningCalls } from './running-calls.js'
@@ -205,7 +205,7 @@ export class Script {
   }
 
   #request(method: string, id: string, message: unknown, text: string): void {
-    for (const nonce of noncesIn(text)) this.#clients.add(nonce.split('-')[0] ?? '')
+    for (const nonce of noncesIn(text)) this.#clients.add(clientOf(nonce))
     const { ledger } = this.#host.context
     if (this.#calls.has(id) || this.#listens.has(id))
       ledger.fail('id-reused', `${this.#host.name} is still at ${id} and is asked ${text}`)
@@ -314,7 +314,11 @@ export class Script {
     if (asks === undefined) return undefined
     const [about = ''] = noncesIn(textAt(message, 'params', '_meta', 'about') ?? '')
     const came = { instance: this.#host.name, about, nonce: asks.nonce, message, text, isRead: true }
-    const asked = rounds.next(came, rounds.returned(came) ?? askedBy(asks), capabilitiesIn(message) ?? [])
+    const asked = rounds.next(
+      asks.nonce,
+      rounds.returned(came) ?? askedBy(asks),
+      capabilitiesIn(message) ?? [],
+    )
     if (asked !== undefined) this.#host.context.ledger.note(about, { mayStandStill: true })
     return asked
   }

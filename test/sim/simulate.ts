@@ -57,7 +57,7 @@ export interface Outcome {
 
 export function outcomeOf({ host }: World): Outcome {
   const { ledger, trace } = host
-  const entries = [...ledger.entries.values()]
+  const entries = ledger.all
   return {
     failures: ledger.failures,
     hash: () => trace.hash,

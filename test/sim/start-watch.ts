@@ -56,7 +56,7 @@ export class StartWatch {
    */
   #succeeded(unread: number): number {
     const { isolation, name, processes } = this.#plan
-    const calls = [...this.#ledger.entries.values()].filter(
+    const calls = this.#ledger.all.filter(
       ({ service, executed }) => service === name && (executed > 0 || unread > 0),
     )
     const isInDoubt = isolation === 'shared' && calls.some(isGivenUp)

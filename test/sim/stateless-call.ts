@@ -4,7 +4,7 @@ import type { Asking, SimClient, Waiting } from './client.js'
 import type { SimContext } from './byte-flow.js'
 import { type Askable, type Returns, type Head, isWrongHead } from './request-meta.js'
 import { consentTo, isConsent } from './consent.js'
-import { at, noncesIn, parse, rawId, textAt } from './json.js'
+import { at, noncesIn, parse, textAt } from './json.js'
 import type { Entry, Ledger } from './ledger.js'
 import { answerTo, neededFor } from './rounds.js'
 
@@ -27,12 +27,6 @@ export interface StatelessCallParts {
   readonly isSteady: () => boolean
   /** The server itself has asked, and is asked again: it gives another answer each time, and looks at arguments itself. */
   readonly isRelayed: boolean
-}
-
-/** What came of a request that was sent with answers. */
-interface Heard {
-  entry: Entry | undefined
-  outcome: string | undefined
 }
 
 /** How soon the same answers come again. */
@@ -62,15 +56,15 @@ export class StatelessCall {
       (waiting) => {
         made(waiting.entry)
         this.#root = waiting.entry
-        this.#last = waiting.entry
-        this.#hears(waiting, undefined)
+        this.#hears(waiting)
       },
     )
   }
 
-  #hears(waiting: Waiting, heard: Heard | undefined): void {
+  /** What it hears on this request goes on with the call. */
+  #hears(waiting: Waiting): void {
+    this.#last = waiting.entry
     waiting.next = (ok, text) => {
-      if (heard !== undefined) heard.outcome = outcomeIn(text)
       const result = at(parse(text), 'result')
       if (ok && textAt(result, 'resultType') === 'input_required') this.#asked(waiting.entry, result)
     }
@@ -128,10 +122,22 @@ export class StatelessCall {
     const isPart = op.returns === 'parts' && this.#returned === 0 && answers.length > 0
     const given = isPart ? answers.slice(1) : answers
     if (isOwn && given.length > 0 && consentTo(root.nonce) === 'accept') root.consent = 'given'
-    const heard = this.#send(given, round)
-    if (op.returns === 'changes' && !isRelayed) this.#changes(root, round, heard)
-    if (op.returns === 'twice' && !isRelayed)
-      this.#parts.context.clock.after(AGAIN_MS, () => this.#again(round, given, heard))
+    const mustSucceed = this.#parts.isSteady() && this.#last?.cancelledAt === undefined
+    this.#returned++
+    const params = paramsOf(round, given, this.#params)
+    const first = this.#request({ by: client, mustSucceed, params }, (waiting) => this.#hears(waiting))
+    if (isRelayed) return
+    const changed = this.#answers(root, round, 'second')
+    // A state is used once: other answers get nowhere, nor do the same again.
+    if (op.returns === 'changes' && client.plan.http === undefined)
+      this.#mustBeRefused(client, round, changed, '', first)
+    else if (op.returns === 'changes' || op.returns === 'twice')
+      context.clock.after(AGAIN_MS, () => {
+        // Over HTTP one request may overtake another.
+        const isLate = client.plan.http !== undefined && first.heardAt === undefined
+        const again = op.returns === 'twice' ? given : changed
+        if (client.speaks && !isLate) this.#mustBeRefused(client, round, again, '', first)
+      })
   }
 
   /** Over HTTP nothing is taken whose head says something else. */
@@ -139,19 +145,7 @@ export class StatelessCall {
     const { client, op } = this.#parts
     const head = op.returnHead ?? 'right'
     if (client.plan.http === undefined || !isWrongHead(head, '')) return
-    const params = paramsOf(round, answers, this.#params)
-    this.#request({ by: client, mustSucceed: false, params, head }, () => undefined)
-  }
-
-  /** Comes with other answers behind the first: over HTTP only once those are there, as one request may overtake another. */
-  #changes(root: Entry, round: Round, first: Heard): void {
-    const { context, client } = this.#parts
-    const others = (): void =>
-      this.#mustBeRefused(client, round, this.#answers(root, round, 'second'), '', first)
-    if (client.plan.http === undefined) return others()
-    context.clock.after(AGAIN_MS, () => {
-      if (client.speaks && first.entry?.heardAt !== undefined) others()
-    })
+    this.#request({ by: client, params: paramsOf(round, answers, this.#params), head })
   }
 
   #answers(root: Entry, { asked }: Round, how: string, by: SimClient = this.#parts.client): string[] {
@@ -163,59 +157,37 @@ export class StatelessCall {
     )
   }
 
-  /** Comes back; what it hears goes on with the call. */
-  #send(answers: readonly string[], round: Round): Heard {
-    const { client, isSteady } = this.#parts
-    const heard: Heard = { entry: undefined, outcome: undefined }
-    const mustSucceed = isSteady() && this.#last?.cancelledAt === undefined
-    this.#returned++
-    this.#request({ by: client, mustSucceed, params: paramsOf(round, answers, this.#params) }, (waiting) => {
-      this.#last = waiting.entry
-      heard.entry = waiting.entry
-      this.#hears(waiting, heard)
-    })
-    return heard
-  }
-
-  /** The same answers again get nowhere: a state is used once. */
-  #again(round: Round, answers: readonly string[], first: Heard): void {
-    const { client } = this.#parts
-    // Over HTTP one request may overtake another.
-    const isLate = client.plan.http !== undefined && first.entry?.heardAt === undefined
-    if (client.speaks && !isLate) this.#mustBeRefused(client, round, answers, '', first)
-  }
-
   /** Comes with what must get nowhere; `more` is behind the other arguments, and `first` came with answers before. */
-  #mustBeRefused(by: SimClient, round: Round, answers: readonly string[], more = '', first?: Heard): void {
-    const { ledger } = this.#parts.context
+  #mustBeRefused(by: SimClient, round: Round, answers: readonly string[], more = '', first?: Entry): void {
     const params = paramsOf(round, answers, `${this.#params.slice(0, -1)}${more}${this.#params.slice(-1)}`)
-    this.#request({ by, mustSucceed: false, params }, (waiting) => {
+    this.#request({ by, params }, (waiting) => {
       waiting.next = (ok, text) => {
-        if (ok && !isUnused(first?.outcome ?? ''))
-          ledger.fail('foreign-state', `${waiting.entry.nonce} must be refused and heard ${text}`)
+        const what = `${waiting.entry.nonce} must be refused and heard ${text}`
+        if (ok && !isUnused(first?.answers[0]?.text ?? ''))
+          this.#parts.context.ledger.fail('foreign-state', what)
       }
     })
   }
 
-  #request({ by, mustSucceed, params, head }: Coming, made: (waiting: Waiting) => void): void {
+  #request({ by, mustSucceed = false, params, head }: Coming, made?: (waiting: Waiting) => void): Entry {
     const { op, client } = this.#parts
     const { method = '', budgetMs = 0, service } = this.#asking ?? {}
     // What is somebody else's is a call of its own.
-    const meta =
-      by === client && this.#root !== undefined ? { can: op.can, root: this.#root, head } : { can: op.can }
-    const asking = { method, service, budgetMs, mustSucceed, meta }
+    const own = by === client && this.#root !== undefined ? { root: this.#root, head } : {}
+    const asking = { method, service, budgetMs, mustSucceed, meta: { can: op.can, ...own } }
     const entry = by.request(asking, () => params, made)
     // The server may ask again, and only the call as a whole has an end.
     entry.mayStandStill = true
     // The arguments belong to the first request.
     entry.args = undefined
+    return entry
   }
 }
 
 /** Who comes back, and with what. */
 interface Coming {
   readonly by: SimClient
-  readonly mustSucceed: boolean
+  readonly mustSucceed?: boolean
   readonly params: string
   readonly head?: Head
 }
@@ -239,12 +211,5 @@ function isGivenUp({ entries }: Ledger, nonce: string): boolean {
 
 /** The state has not been used: the proxy has looked at nothing of the request, or its server was not there. */
 function isUnused(text: string): boolean {
-  const isOverloaded = text.includes('"reason":"overloaded"') || text.includes('Too many large messages')
-  return isOverloaded || text.includes('"reason":"state-unknown"')
-}
-
-/** What stands behind the id of an answer. */
-function outcomeIn(text: string): string {
-  const id = `"id":${rawId(text) ?? ''}`
-  return text.slice(text.indexOf(id) + id.length)
+  return /"reason":"(?:overloaded|state-unknown)"|Too many large messages/.test(text)
 }
