@@ -92,6 +92,13 @@ export interface ContractOptions {
   readonly taps?: 'messages' | 'reads'
 }
 
+interface Ends extends Pair {
+  readonly near: Recorder
+  readonly far: Recorder
+  /** Starts both ends. */
+  readonly start: () => void
+}
+
 /** Runs a kind of connection through what every kind must do. */
 export function holdsConnectionContract(
   kind: string,
@@ -110,41 +117,45 @@ export function holdsConnectionContract(
   const heard = (value: string): string => `message ${carry(value)}`
   const arranged = (events: readonly string[]): readonly string[] => (inOrder ? events : [...events].sort())
 
-  test(`${kind}: messages arrive whole, in order, in both directions`, async (t) => {
-    const { left, right } = await open(t)
-    const [near, far] = [new Recorder(), new Recorder()]
-    left.start(near)
-    right.start(far)
+  /** Two ends that have not started; the left one is closed in the end, which does nothing where it is closed. */
+  const holds = (title: string, check: (ends: Ends) => Promise<void>, skip: string | false = false): void =>
+    void test(`${kind}: ${title}`, { skip }, async (t) => {
+      const { left, right } = await open(t)
+      const [near, far] = [new Recorder(), new Recorder()]
+      const start = (): void => {
+        left.start(near)
+        right.start(far)
+      }
+      await check({ left, right, near, far, start })
+      await left.close()
+    })
+
+  holds('messages arrive whole, in order, in both directions', async ({ left, right, near, far, start }) => {
+    start()
     const texts = ['{"a":1}', '{"text":"é😀\\n"}', '[1.0]', `"${'x'.repeat(200_000)}"`, '0']
     for (const text of texts) send(left, say(text))
     send(right, say('"back"'))
     await Promise.all([far.seen('message', texts.length), near.seen('message')])
     assert.deepEqual(arranged(far.events), arranged(texts.map(heard)))
     assert.deepEqual(near.events, [heard('"back"')])
-    await left.close()
   })
 
-  test(`${kind}: the tap is told whether it sees one message`, async (t) => {
-    const { left, right } = await open(t)
-    const [near, far] = [new Recorder(), new Recorder()]
+  holds('the tap is told whether it sees one message', async ({ left, near, far, start }) => {
     const seen: string[] = []
     const see = (direction: 'in' | 'out', bytes: Uint8Array, whole: boolean): void =>
       void seen.push(`${direction} ${whole} ${Buffer.from(bytes).toString().replace(/\n$/, '')}`)
     near.wire = see
     far.wire = see
-    left.start(near)
-    right.start(far)
+    start()
     send(left, say('"one"'))
     await far.seen('message')
     const whole = taps === 'messages'
     const ours = seen.filter((each) => each.includes('"one"')).toSorted()
     assert.deepEqual(ours, [`in ${whole} ${carry('"one"')}`, `out ${whole} ${carry('"one"')}`])
-    await left.close()
   })
 
-  test(`${kind}: is silent until it starts, and delivers nothing within start or send`, async (t) => {
-    const { left, right } = await open(t)
-    const [near, far] = [new Recorder(), new Recorder()]
+  holds('is silent until it starts, and delivers nothing within start or send', async (ends) => {
+    const { left, right, near, far } = ends
     left.start(near)
     send(left, say('1'))
     await turn()
@@ -153,20 +164,16 @@ export function holdsConnectionContract(
     assert.deepEqual(far.events, [])
     await far.seen('message', 2)
     assert.deepEqual(arranged(far.events), [heard('1'), heard('2')])
-    await left.close()
   })
 
-  test(`${kind}: what is delivered is the receiver's to keep`, async (t) => {
-    const { left, right } = await open(t)
+  holds("what is delivered is the receiver's to keep", async ({ left, far, start }) => {
     const kept: Buffer[] = []
-    const far = new Recorder()
-    left.start(new Recorder())
     const tell = far.message.bind(far)
     far.message = (line) => {
       kept.push(line)
       tell(line)
     }
-    right.start(far)
+    start()
     for (let i = 0; i < 100; i++) {
       send(left, say(`"${i} ${'x'.repeat(i)}"`))
       if (i % 7 === 0) await turn()
@@ -176,33 +183,29 @@ export function holdsConnectionContract(
       kept.map((line) => `message ${line.toString()}`),
       far.events,
     )
-    await left.close()
   })
 
-  test(`${kind}: close sends what is queued, then ends both sides once`, async (t) => {
-    const { left, right } = await open(t)
-    const [near, far] = [new Recorder(), new Recorder()]
-    left.start(near)
-    right.start(far)
-    for (let i = 0; i < 100; i++) send(left, say(String(i)))
-    await Promise.all([left.close(), left.close()])
-    await far.seen('message', 100)
-    // Where the end of one side is that of the other, the other one learns of it by itself.
-    if (end !== 'closed undefined') await far.seen('closed')
-    await right.close()
-    await Promise.all([near.seen('closed'), far.seen('closed')])
-    await left.close()
-    assert.deepEqual(near.events, ['closed undefined'])
-    const told = far.events.filter((event) => event !== 'ended')
-    assert.equal(told.pop(), end)
-    assert.deepEqual(arranged(told), arranged(Array.from({ length: 100 }, (_, i) => heard(String(i)))))
-  })
+  holds(
+    'close sends what is queued, then ends both sides once',
+    async ({ left, right, near, far, start }) => {
+      start()
+      for (let i = 0; i < 100; i++) send(left, say(String(i)))
+      await Promise.all([left.close(), left.close()])
+      await far.seen('message', 100)
+      // Where the end of one side is that of the other, the other one learns of it by itself.
+      if (end !== 'closed undefined') await far.seen('closed')
+      await right.close()
+      await Promise.all([near.seen('closed'), far.seen('closed')])
+      await left.close()
+      assert.deepEqual(near.events, ['closed undefined'])
+      const told = far.events.filter((event) => event !== 'ended')
+      assert.equal(told.pop(), end)
+      assert.deepEqual(arranged(told), arranged(Array.from({ length: 100 }, (_, i) => heard(String(i)))))
+    },
+  )
 
-  test(`${kind}: once closed it takes nothing, and says so to nobody`, async (t) => {
-    const { left, right } = await open(t)
-    const near = new Recorder()
-    left.start(near)
-    right.start(new Recorder())
+  holds('once closed it takes nothing, and says so to nobody', async ({ left, near, start }) => {
+    start()
     await left.close()
     send(left, say('1'))
     left.read(false)
@@ -213,27 +216,22 @@ export function holdsConnectionContract(
   })
 
   const skip = stops ? false : 'a client is never stopped'
-  test(`${kind}: nothing is delivered while reading is off, and nothing is lost`, { skip }, async (t) => {
-    const { left, right } = await open(t)
-    const far = new Recorder()
-    left.start(new Recorder())
+  const titleOfStop = 'nothing is delivered while reading is off, and nothing is lost'
+  const isStopped = async ({ left, right, far, start }: Ends): Promise<void> => {
     right.read(false)
-    right.start(far)
+    start()
     for (const text of ['1', '2', '3']) send(left, say(text))
     for (let i = 0; i < 5; i++) await turn()
     assert.deepEqual(far.events, [])
     right.read(true)
     await far.seen('message', 3)
     assert.deepEqual(arranged(far.events), [heard('1'), heard('2'), heard('3')])
-    await left.close()
-  })
+  }
+  holds(titleOfStop, isStopped, skip)
 
-  test(`${kind}: says that it is congested, and when it no longer is`, { skip }, async (t) => {
-    const { left, right } = await open(t)
-    const [near, far] = [new Recorder(), new Recorder()]
-    left.start(near)
+  const isCongested = async ({ left, right, near, far, start }: Ends): Promise<void> => {
     right.read(false)
-    right.start(far)
+    start()
     send(left, big)
     if (buffers === 'own') assert.ok(left.backlogBytes >= 1_000_000)
     while (!left.congested) {
@@ -247,14 +245,11 @@ export function holdsConnectionContract(
     assert.equal(left.congested, false)
     assert.equal(left.backlogBytes, 0)
     if (buffers === 'own') assert.deepEqual(near.events, ['drained'])
-    await left.close()
-  })
+  }
+  holds('says that it is congested, and when it no longer is', isCongested, skip)
 
-  test(`${kind}: closing while a message is being delivered stops the rest`, async (t) => {
-    const { left, right } = await open(t)
-    const far = new Recorder()
-    left.start(new Recorder())
-    right.start(far)
+  holds('closing while a message is being delivered stops the rest', async ({ left, right, far, start }) => {
+    start()
     const closed = new Promise<void>((resolve) => {
       far.on = (event) => {
         if (event === heard('2')) void right.close().then(resolve)
@@ -264,40 +259,22 @@ export function holdsConnectionContract(
     await closed
     assert.equal(far.events.at(-1), 'closed undefined')
     assert.equal(far.events.filter((event) => event.startsWith('closed')).length, 1)
-    await left.close()
   })
 
-  test(`${kind}: a tap that throws on what comes in lets nothing pass`, async (t) => {
-    const { left, right } = await open(t)
-    const far = new Recorder()
-    far.wire = (direction) => {
-      if (direction === 'in') throw new Error('disk full')
-    }
-    left.start(new Recorder())
-    right.start(far)
-    send(left, say('"secret"'))
-    send(left, say('"secret"'))
-    await far.seen('closed')
-    assert.deepEqual(far.events, ['closed TRANSPORT_TAP'])
-    await left.close()
-  })
-
-  test(`${kind}: a tap that throws on what goes out lets nothing pass`, async (t) => {
-    const { left, right } = await open(t)
-    const [near, far] = [new Recorder(), new Recorder()]
-    near.wire = (direction) => {
-      if (direction === 'out') throw new Error('disk full')
-    }
-    left.start(near)
-    right.start(far)
-    send(left, say('"secret"'))
-    send(left, say('"secret"'))
-    await near.seen('closed')
-    await right.close()
-    assert.deepEqual(near.events, ['closed TRANSPORT_TAP'])
-    assert.deepEqual(
-      far.events.filter((event) => event.startsWith('message')),
-      [],
-    )
-  })
+  for (const way of ['in', 'out'] as const)
+    holds(`a tap that throws on what goes ${way} lets nothing pass`, async (ends) => {
+      const { left, right, near, far, start } = ends
+      const tapped = way === 'in' ? far : near
+      tapped.wire = (direction) => {
+        if (direction === way) throw new Error('disk full')
+      }
+      start()
+      send(left, say('"secret"'))
+      send(left, say('"secret"'))
+      await tapped.seen('closed')
+      await right.close()
+      assert.deepEqual(tapped.events, ['closed TRANSPORT_TAP'])
+      const passed = far.events.filter((event) => event.startsWith('message'))
+      assert.deepEqual(passed, [])
+    })
 }
