@@ -18,6 +18,9 @@ export const GRACE_MS = 1000
 /** How soon the proxy answers what it answers itself. */
 export const OWN_MS = 100
 
+/** How soon it answers what waits for servers that are starting. */
+export const LIST_MS: number = GRACE_MS + OWN_MS
+
 /** Who comes over HTTP without a session: all of them are one, as nobody asks who they are. */
 export const EVERYBODY = 'everybody'
 

@@ -2,9 +2,10 @@
 // same run with and without.
 
 import { withConsent } from './consent.js'
-import { drawPlan } from './draw.js'
+import { drawPlan, troubles } from './draw.js'
 import type { HttpPlan } from './http-requests.js'
 import { roomyLimits } from './plain-plan.js'
+import { kindly } from './plan.js'
 import type { ClientPlan, ListMethod, Op, Plan, ReadMethod, ServerPlan, WorkKind } from './plan.js'
 import { Random } from './random.js'
 import { type Askable, heads, returns } from './request-meta.js'
@@ -229,21 +230,8 @@ function asked(random: Random, servers: readonly ServerPlan[], op: Op): Op {
 }
 
 /** What several instances do in the same way as one is left to the other runs. */
-const leftToOthers: ReadonlySet<Op['kind']> = new Set<Op['kind']>([
-  'batch',
-  'garbage',
-  'twin',
-  'pause',
-  'resume',
-  'fault',
-  'reload',
-  'unlisted',
-  'clock',
-  'changed',
-  'gone',
-])
-
-const kindly: ReadonlySet<WorkKind> = new Set<WorkKind>(['echo', 'progress', 'ask', 'log', 'big', 'refuse'])
+const alike = ['batch', 'garbage', 'twin', 'pause', 'resume', 'changed', 'gone'] as const
+const leftToOthers: ReadonlySet<Op['kind']> = new Set([...troubles, ...alike])
 
 /** How many operations end an instance, cut it from the store, or steal a session. */
 const SHARES = [0, 0.05, 0.15] as const

@@ -4,17 +4,8 @@
 
 import { faults, type FaultName } from './matrix.js'
 import type { FlowShape, PipeShape } from './byte-flow.js'
-import {
-  type ClientPlan,
-  type LimitsPlan,
-  type Op,
-  type Plan,
-  type ServerPlan,
-  workKinds,
-  type KeptPlan,
-  type WorkKind,
-  type Work,
-} from './plan.js'
+import type { ClientPlan, KeptPlan, LimitsPlan, Op, Plan, ServerPlan, Work, WorkKind } from './plan.js'
+import { kindly, workKinds } from './plan.js'
 import { roomyLimits } from './plain-plan.js'
 import { Random } from './random.js'
 
@@ -70,7 +61,7 @@ const visits = [
   'finish',
   'vanish',
 ] as const
-const troubles = ['fault', 'reload', 'unlisted', 'clock'] as const
+export const troubles = ['fault', 'reload', 'unlisted', 'clock'] as const
 const requests = ['read', 'list', 'subscribe', 'level', 'ping', 'roots', 'cancel'] as const
 const news = ['changed', 'updated', 'log'] as const
 
@@ -204,12 +195,10 @@ interface Swarm {
 
 function drawWork(random: Random, swarm: Swarm, server: ServerPlan): Work {
   const kind = random.weighted(swarm.workKinds) ?? 'echo'
-  const isKind = server.faulty || kindly.has(kind)
+  const isKind = server.faulty || kind === 'junk' || kindly.has(kind)
   const ms = random.chance(0.05) ? server.timeoutMs * random.next() : random.int(0, 100)
   return { kind: isKind ? kind : 'echo', ms: server.faulty ? 3 * ms : ms, n: random.int(1, 8) }
 }
-
-const kindly: ReadonlySet<WorkKind> = new Set(['echo', 'progress', 'ask', 'log', 'big', 'refuse', 'junk'])
 
 const isVisit = (kind: string): kind is (typeof visits)[number] => visits.some((visit) => visit === kind)
 

@@ -8,7 +8,7 @@ import { EVERYBODY, SESSION_IDLE_MS } from './configuration.js'
 import type { Check } from './checks.js'
 import type { Entry } from './ledger.js'
 import { START_MS, type ServerPlan } from './plan.js'
-import type { ServerFacts, SimServer } from './server.js'
+import { type ServerFacts, type SimServer, lists } from './server.js'
 import type { World } from './world.js'
 import { toolsOf } from './list-watch.js'
 import { setOf } from './script.js'
@@ -222,9 +222,7 @@ function close(world: World): void {
   host.trace.note('op', 'close')
   let closed = false
   ledger.isClosing = true
-  void world.close().then(() => {
-    closed = true
-  })
+  void world.close().then(() => (closed = true))
   if (!world.until(() => closed, CLOSE_MS))
     ledger.fail('not-closed', `close takes longer than ${CLOSE_MS} ms`)
   world.pass(CLOSE_MS)
@@ -251,11 +249,8 @@ function judgeFront(world: World): void {
   world.pass(SESSION_IDLE_MS + LOOK_MS)
   const listening = world.clients.filter(({ plan, wire }) => plan.http !== undefined && wire.hears).length
   const asking = world.clients.flatMap(openPosts).length + world.clients.filter(owes).length
-  if (front.served > listening + asking)
-    ledger.fail(
-      'left-session',
-      `${front.served} clients are served over HTTP, and ${listening + asking} are there`,
-    )
+  const what = `${front.served} clients are served over HTTP, and ${listening + asking} are there`
+  if (front.served > listening + asking) ledger.fail('left-session', what)
 }
 
 /** Requests without a session each may have a connection of its own in the proxy. */
@@ -266,10 +261,8 @@ function openPosts({ plan, inbox }: SimClient): Entry[] {
 
 /** What it was asked it may have lost, or have no stream for: its session waits for it, for minutes. */
 function owes({ plan, inbox }: SimClient): boolean {
-  return (
-    plan.http !== undefined &&
-    inbox.waiting.some(({ entry }) => entry.root === undefined && entry.mayStandStill)
-  )
+  const waiting = plan.http === undefined ? [] : inbox.waiting
+  return waiting.some(({ entry }) => entry.root === undefined && entry.mayStandStill)
 }
 
 // The end of a run with several instances: all of them serve every client again, and nothing is left once they are closed.
@@ -402,16 +395,8 @@ function isOfAll({ facts: { plan } }: SimServer): boolean {
 // Which clients must hear what one server says of its lists.
 
 /** What starts no process that only one client uses. */
-const quiet: ReadonlySet<string> = new Set([
-  'initialize',
-  'ping',
-  'no/such',
-  'logging/setLevel',
-  'tools/list',
-  'prompts/list',
-  'resources/list',
-  'resources/templates/list',
-])
+const asked = ['initialize', 'ping', 'no/such', 'logging/setLevel']
+const quiet: ReadonlySet<string> = new Set([...asked, ...Object.keys(lists)])
 
 /**
  * Whether a process runs that tells the proxy, and whose lists the client looks at.

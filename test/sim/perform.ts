@@ -1,20 +1,12 @@
 // One operation, done to a world.
 
 import type { Asking, SimClient } from './client.js'
-import { GRACE_MS, OWN_MS } from './configuration.js'
+import { LIST_MS, OWN_MS } from './configuration.js'
 import { CAREFUL, isCareful } from './consent.js'
 import { HttpRequests, requestText } from './http-requests.js'
 import type { Entry } from './ledger.js'
-import {
-  type ClientPlan,
-  GONE,
-  ODDITIES,
-  type Op,
-  type ReadMethod,
-  type ServerPlan,
-  type Work,
-  answeredKinds,
-} from './plan.js'
+import type { ClientPlan, Op, ReadMethod, ServerPlan, Work } from './plan.js'
+import { GONE, ODDITIES, answeredKinds } from './plan.js'
 import type { RequestMeta } from './request-meta.js'
 import type { Script } from './script.js'
 import type { SimServer } from './server.js'
@@ -76,7 +68,7 @@ function act(
       return void client.request({ ...own, method: 'ping' })
     case 'unknown':
       // The only server may have the method, and says so when it has started.
-      return void client.request({ method: 'no/such', budgetMs: GRACE_MS + OWN_MS })
+      return void client.request({ method: 'no/such', budgetMs: LIST_MS })
     case 'roots':
       return client.notify('notifications/roots/list_changed')
     case 'garbage':
@@ -136,7 +128,7 @@ function list(world: World, client: SimClient, method: string, meta?: RequestMet
   // Where no server can be reached there is no list either.
   const mustSucceed =
     limits.roomy && servers.some(({ faulty, name }) => !faulty && !world.host.ledger.replaced.has(name))
-  client.request({ method, budgetMs: GRACE_MS + OWN_MS, mustSucceed, meta })
+  client.request({ method, budgetMs: LIST_MS, mustSucceed, meta })
 }
 
 export function call(
@@ -176,7 +168,7 @@ function toServer(world: World, plan: ServerPlan, method: string): Asking {
   // is not there any more, its prefix is none, and the name may be of any.
   const isOne = world.instances === undefined && !world.host.ledger.replaced.has(plan.name)
   const isKnown = isOne && world.proxy.status().every(({ state }) => state === 'connected')
-  const budgetMs = isKnown && !plan.faulty ? plan.timeoutMs : Math.max(plan.timeoutMs, GRACE_MS + OWN_MS)
+  const budgetMs = isKnown && !plan.faulty ? plan.timeoutMs : Math.max(plan.timeoutMs, LIST_MS)
   return { method, service: plan.name, budgetMs }
 }
 
@@ -381,7 +373,7 @@ function reload(world: World, name: string, how: OpOf<'reload'>['how']): void {
     if (entry.service === name || entry.method.endsWith('/list')) entry.mustSucceed = false
     // A call that comes to the proxy after the change has a name that may be of any server which is starting.
     if (entry.service === name && entry.answers.length === 0)
-      entry.budgetMs = Math.max(entry.budgetMs, GRACE_MS + OWN_MS)
+      entry.budgetMs = Math.max(entry.budgetMs, LIST_MS)
   }
   world.reload(name, how)
 }

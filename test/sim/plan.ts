@@ -212,6 +212,8 @@ export interface Work {
   readonly padding?: string
 }
 
+/** Deeds of every server, and of all that answer. */
+export const kindly: ReadonlySet<WorkKind> = new Set(answered)
 export const answeredKinds: ReadonlySet<WorkKind> = new Set([...answered, 'twice', 'junk'])
 
 export function isWorkKind(text: string | undefined): text is WorkKind {

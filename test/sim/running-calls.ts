@@ -4,27 +4,13 @@ import type { ScriptHost, ServerOutput } from './script.js'
 import { capabilitiesIn, wantsLogs } from './request-meta.js'
 import { at, clientOf, noncesIn, numberAt, rawToken, textAt } from './json.js'
 import type { Job, Ledger } from './ledger.js'
-import {
-  askable,
-  markIn,
-  markOf,
-  methodOf,
-  questionParams,
-  type Returned,
-  type Rounds,
-  askedBy,
-} from './rounds.js'
+import type { Returned, Rounds } from './rounds.js'
+import { askable, askedBy, markIn, markOf, methodOf, questionParams } from './rounds.js'
 import type { ServerFacts } from './server.js'
 import { type WorkKind, ODDITIES, type Work, isWorkKind } from './plan.js'
 
 /** Those that end the process or spoil its answers; nobody does them once all is calm. */
-const unkind: ReadonlySet<WorkKind> = new Set([
-  'exit-before',
-  'exit-half',
-  'exit-with',
-  'oversize',
-  'wrong-id',
-])
+const unkind: readonly WorkKind[] = ['exit-before', 'exit-half', 'exit-with', 'oversize', 'wrong-id']
 
 export class RunningCalls {
   readonly #host: ScriptHost
@@ -105,7 +91,7 @@ export class RunningCalls {
 
   #do(work: Work, call: Called): void {
     const { ms, n } = work
-    const kind = this.#facts.calm && unkind.has(work.kind) ? 'echo' : work.kind
+    const kind = this.#facts.calm && unkind.includes(work.kind) ? 'echo' : work.kind
     const later = (run: () => void): void => this.#host.after(ms, run)
     switch (kind) {
       case 'hang':

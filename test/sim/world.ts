@@ -8,8 +8,7 @@ import { type ClientWire, SimClient } from './client.js'
 import type { ClientInbox } from './client-inbox.js'
 import {
   EVERYBODY,
-  GRACE_MS,
-  OWN_MS,
+  LIST_MS,
   configurationOf,
   frontLimitsOf,
   limitsOf,
@@ -159,9 +158,7 @@ export class World {
       const proxy = changed(right, host.wrong.proxy?.(right))
       this.#proxy = proxy
       this.counted.listen(proxy)
-      proxy.on('reload', ({ added, removed }) =>
-        host.ledger.serversChanged(added, removed, GRACE_MS + OWN_MS),
-      )
+      proxy.on('reload', ({ added, removed }) => host.ledger.serversChanged(added, removed, LIST_MS))
       if (plan.front !== undefined)
         host.front.serve(proxy, frontLimitsOf(plan.front, this.#limits)).catch(this.thrown)
     }, this.thrown)
