@@ -38,8 +38,9 @@ export class ByteFlow {
   readonly #sink: FlowSink
   #queue: Buffer[] = []
   readonly #empty: (() => void)[] = []
-  #bytes = 0
-  #ending = false
+  /** Bytes that have left and not arrived. */
+  bytes = 0
+  ending = false
   #over = false
   #open = true
   #scheduled = false
@@ -53,31 +54,22 @@ export class ByteFlow {
     this.#sink = sink
   }
 
-  /** Bytes that have left and not arrived. */
-  get bytes(): number {
-    return this.#bytes
-  }
-
-  get ending(): boolean {
-    return this.#ending
-  }
-
   add(chunk: Buffer): void {
-    if (this.#ending || this.#over || chunk.length === 0) return
+    if (this.ending || this.#over || chunk.length === 0) return
     this.#queue.push(chunk)
-    this.#bytes += chunk.length
+    this.bytes += chunk.length
     this.#schedule()
   }
 
   /** Calls back once everything that was added has arrived. */
   whenEmpty(empty: () => void): void {
-    if (this.#bytes === 0) empty()
+    if (this.bytes === 0) empty()
     else this.#empty.push(empty)
   }
 
   end(): void {
-    if (this.#ending) return
-    this.#ending = true
+    if (this.ending) return
+    this.ending = true
     this.#schedule()
   }
 
@@ -95,12 +87,12 @@ export class ByteFlow {
   cut(): void {
     this.#over = true
     this.#queue = []
-    this.#bytes = 0
+    this.bytes = 0
   }
 
   #schedule(): void {
     if (this.#scheduled || this.#over || !this.#open) return
-    if (this.#bytes === 0 && !this.#ending) return
+    if (this.bytes === 0 && !this.ending) return
     this.#scheduled = true
     const delayMs = this.#paceMs ?? this.#random.next() * this.#shape.delayMsMax
     this.#context.clock.after(delayMs, () => this.#arrive())
@@ -109,11 +101,11 @@ export class ByteFlow {
   #arrive(): void {
     this.#scheduled = false
     if (this.#over || !this.#open) return
-    if (this.#bytes === 0) return this.#finish()
+    if (this.bytes === 0) return this.#finish()
     const chunk = this.#take()
     this.#context.trace.note(this.name, chunk)
     this.#sink.bytes(chunk)
-    if (this.#bytes === 0) for (const empty of this.#empty.splice(0)) this.#context.clock.after(0, empty)
+    if (this.bytes === 0) for (const empty of this.#empty.splice(0)) this.#context.clock.after(0, empty)
     this.#schedule()
   }
 
@@ -125,9 +117,9 @@ export class ByteFlow {
 
   #take(): Buffer {
     // Long messages come in longer pieces, or the pieces would be all there is time for.
-    const longest = Math.max(this.#shape.chunkMax, this.#bytes >> 2)
-    const most = this.#paceMs === undefined ? Math.min(longest, this.#bytes) : 1
-    const wanted = most === this.#bytes && this.#random.chance(0.5) ? most : this.#random.int(1, most)
+    const longest = Math.max(this.#shape.chunkMax, this.bytes >> 2)
+    const most = this.#paceMs === undefined ? Math.min(longest, this.bytes) : 1
+    const wanted = most === this.bytes && this.#random.chance(0.5) ? most : this.#random.int(1, most)
     const parts: Buffer[] = []
     let missing = wanted
     while (missing > 0) {
@@ -138,7 +130,7 @@ export class ByteFlow {
       parts.push(first.subarray(0, missing))
       missing -= Math.min(first.length, missing)
     }
-    this.#bytes -= wanted
+    this.bytes -= wanted
     // A copy, as a read from the system is: nobody shares memory with the other end.
     return Buffer.concat(parts, wanted)
   }
@@ -159,7 +151,8 @@ export class WritableEnd {
   readonly #capacity: number
   #blocked: ((error?: Error) => void) | undefined
   #broken = false
-  #taken = 0
+  /** Bytes that the pipe has taken in all. */
+  taken = 0
 
   constructor(context: SimContext, name: string, shape: PipeShape, reader: FlowSink) {
     this.#capacity = shape.capacity
@@ -185,11 +178,6 @@ export class WritableEnd {
     })
   }
 
-  /** Bytes that the pipe has taken in all. */
-  get taken(): number {
-    return this.#taken
-  }
-
   /** The reader has closed its end. */
   break(): void {
     this.#broken = true
@@ -201,7 +189,7 @@ export class WritableEnd {
 
   #write(chunk: Buffer, done: (error?: Error) => void): void {
     if (this.#broken) return done(systemError('EPIPE', 'write EPIPE'))
-    this.#taken += chunk.length
+    this.taken += chunk.length
     this.flow.add(Buffer.from(chunk))
     if (this.flow.bytes <= this.#capacity) done()
     else this.#blocked = done

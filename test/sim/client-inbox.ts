@@ -30,7 +30,8 @@ export class ClientInbox {
   readonly #lastBy = new Map<string, number>()
   readonly #listedBy = new Map<string, number>()
   readonly #rest: Buffer[] = []
-  #left = false
+  /** The proxy has ended the connection, or the client has. */
+  left = false
   #paused = false
   #wasPaused = false
   #heard = 0
@@ -44,11 +45,6 @@ export class ClientInbox {
     this.#ledger = context.ledger
     this.lists = new ListWatch(client.name, context.ledger, servers)
     this.listens = new ListenWatch(client.name, context.ledger)
-  }
-
-  /** The proxy has ended the connection, or the client has. */
-  get left(): boolean {
-    return this.#left
   }
 
   /** Requests that wait for an answer, in the order in which they were sent. */
@@ -75,13 +71,13 @@ export class ClientInbox {
   }
 
   vanished(): void {
-    this.#left = true
+    this.left = true
     for (const { entry } of this.waiting) entry.excused = true
   }
 
   /** A client that does not read may be left. */
   gone(): void {
-    this.#left = true
+    this.left = true
     this.#client.wire.gone?.()
     // What the proxy never read it never accepted.
     for (const { entry } of this.waiting) entry.excused ||= this.#wasPaused || entry.heardAt === undefined

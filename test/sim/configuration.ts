@@ -66,36 +66,19 @@ function otherwise({ kind, name }: ServerPlan, value: string | undefined): Recor
 }
 
 function serverOf(plan: ServerPlan): ServerJson {
-  const confirm = plan.confirms === true ? { confirm: [CAREFUL] } : {}
-  if (plan.kind === 'http') {
-    return {
-      type: 'http',
-      url: `http://${plan.name}.sim/mcp`,
-      protocol: plan.protocol ?? 'legacy',
-      timeout: plan.timeoutMs,
-      totalTimeout: (plan.total ?? TOTAL) * plan.timeoutMs,
-      retries: 2,
-      retryDelay: 100,
-      ...confirm,
-    }
-  }
-  const { name, isolation, concurrency, processes, timeoutMs, idleTimeoutMs, onTimeout, restartDelayMs } =
-    plan
-  return {
-    command: 'sim',
-    args: [name],
+  const { name, isolation, concurrency, processes, timeoutMs, idleTimeoutMs, onTimeout } = plan
+  const both = {
     protocol: plan.protocol ?? 'legacy',
-    isolation,
-    concurrency,
-    processes,
     timeout: timeoutMs,
     totalTimeout: (plan.total ?? TOTAL) * timeoutMs,
-    startTimeout: START_MS,
-    onTimeout,
-    restartDelay: restartDelayMs,
-    ...confirm,
-    ...(idleTimeoutMs !== undefined && { idleTimeout: idleTimeoutMs }),
+    ...(plan.confirms === true && { confirm: [CAREFUL] }),
   }
+  if (plan.kind === 'http')
+    return { type: 'http', url: `http://${name}.sim/mcp`, ...both, retries: 2, retryDelay: 100 }
+  const shape = { isolation, concurrency, processes, onTimeout }
+  const times = { startTimeout: START_MS, restartDelay: plan.restartDelayMs }
+  const idle = idleTimeoutMs !== undefined && { idleTimeout: idleTimeoutMs }
+  return { command: 'sim', args: [name], ...both, ...shape, ...times, ...idle }
 }
 
 function withChange(server: ServerJson, plan: ServerPlan, change: ReloadKind | undefined): ServerJson {
@@ -105,24 +88,18 @@ function withChange(server: ServerJson, plan: ServerPlan, change: ReloadKind | u
 
 export function limitsOf(plan: LimitsPlan): Limits {
   const { lineBytesMax, backlogBytesHigh, backlogBytesMax, inflightMax, callsMax } = plan
+  const { queueMax, outgoingBytesMax, processesMax } = plan
   const { session, upstream } = defaults
+  const lines = { lineBytesMax, backlogBytesHigh }
+  const [inner, outer] = [
+    { ...session.ndjson, ...lines },
+    { ...upstream.ndjson, ...lines },
+  ]
+  const ofServers = { inflightMax, queueMax, outgoingBytesMax, processesMax }
   return {
     ...defaults,
-    session: {
-      ...session,
-      ndjson: { ...session.ndjson, lineBytesMax, backlogBytesHigh },
-      inflightMax,
-      callsMax,
-      backlogBytesMax,
-    },
-    upstream: {
-      ...upstream,
-      ndjson: { ...upstream.ndjson, lineBytesMax, backlogBytesHigh },
-      inflightMax,
-      queueMax: plan.queueMax,
-      outgoingBytesMax: plan.outgoingBytesMax,
-      processesMax: plan.processesMax,
-    },
+    session: { ...session, ndjson: inner, inflightMax, callsMax, backlogBytesMax },
+    upstream: { ...upstream, ndjson: outer, ...ofServers },
   }
 }
 

@@ -21,8 +21,8 @@ type End = 'asked' | 'result' | 'error'
 
 export class AuditWatch {
   readonly ended: (event: CallEvent) => void
-  /** By the nonces in their arguments. */
-  readonly #lines = new Map<string, unknown[]>()
+  /** Each with the nonce in its arguments. */
+  readonly #lines: { readonly nonce: string; readonly line: unknown }[] = []
 
   constructor(wallNow: () => number, wrong: Wrong) {
     const write = (line: string): void => {
@@ -35,18 +35,20 @@ export class AuditWatch {
 
   /** Compares the lines with the ledger, when everything has come to rest. */
   judge(ledger: Ledger): void {
-    const sent = new Map<string, Entry[]>()
-    for (const entry of ledger.all)
-      if (entry.method === CALL && entry.about !== undefined) put(sent, entry.about, entry)
-    for (const [nonce, lines] of this.#lines)
-      if (!sent.has(nonce)) ledger.fail('wrong-audit', `a line for ${nonce}: ${JSON.stringify(lines[0])}`)
-    for (const [nonce, entries] of sent) compare(ledger, nonce, entries, this.#lines.get(nonce) ?? [])
+    const sent = ledger.all.filter(({ method, about }) => method === CALL && about !== undefined)
+    for (const nonce of new Set([
+      ...sent.map(({ about = '' }) => about),
+      ...this.#lines.map((line) => line.nonce),
+    ])) {
+      const entries = sent.filter(({ about }) => about === nonce)
+      const lines = this.#lines.filter((each) => each.nonce === nonce).map(({ line }) => line)
+      compare(ledger, nonce, entries, lines)
+    }
   }
 
   #take(line: unknown): void {
-    if (textAt(line, 'method') !== CALL) return
     const [nonce] = noncesIn(textAt(line, 'arguments') ?? '')
-    if (nonce !== undefined) put(this.#lines, nonce, line)
+    if (textAt(line, 'method') === CALL && nonce !== undefined) this.#lines.push({ nonce, line })
   }
 }
 
@@ -88,12 +90,6 @@ function endIn(line: unknown): End | undefined {
   if (outcome === 'cancelled') return undefined
   const isResult = outcome === 'answered' || (outcome === 'refused' && at(line, 'code') === undefined)
   return isResult ? 'result' : 'error'
-}
-
-function put<T>(groups: Map<string, T[]>, key: string, value: T): void {
-  const group = groups.get(key)
-  if (group === undefined) groups.set(key, [value])
-  else group.push(value)
 }
 
 // Whether the metrics of a proxy count what clients sent and were told, as the ledger has it.
@@ -158,7 +154,7 @@ function countsOf(family: Family | undefined): ReadonlyMap<string, number> {
     const [, , method = '', type = ''] = labels
     const error = type.startsWith('-') ? ERROR : type
     const count = typeof value === 'number' ? value : countOf(value)
-    for (const kind of [method, `${method} ${error}`]) counts.set(kind, (counts.get(kind) ?? 0) + count)
+    for (const kind of [method, `${method} ${error}`]) add(counts, kind, count)
   }
   return counts
 }
@@ -170,18 +166,15 @@ function tallied(entries: readonly Entry[]): Record<'certain' | 'uncertain', Map
     if (UNCOUNTED.includes(written)) continue
     const method = written === 'no/such' ? 'other' : written
     const [answer] = answers
-    if (answer === undefined || BEFORE_CALLS.test(answer.text)) {
-      add(uncertain, method)
-      continue
-    }
-    add(certain, method)
-    add(certain, `${method} ${errorIn(answer.text)}`)
+    const isCall = answer !== undefined && !BEFORE_CALLS.test(answer.text)
+    for (const kind of isCall ? [method, `${method} ${errorIn(answer.text)}`] : [method])
+      add(isCall ? certain : uncertain, kind)
   }
   return { certain, uncertain }
 }
 
-function add(to: Map<string, number>, kind: string): void {
-  to.set(kind, (to.get(kind) ?? 0) + 1)
+function add(to: Map<string, number>, kind: string, count = 1): void {
+  to.set(kind, (to.get(kind) ?? 0) + count)
 }
 
 function errorIn(text: string): string {

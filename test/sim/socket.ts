@@ -34,7 +34,8 @@ export class SimSocket extends Duplex {
   readonly #server: SocketScript
   readonly #lingers: boolean
   #isReset = false
-  #taken = 0
+  /** Bytes that the proxy has written in all. */
+  taken = 0
   #said = 0
   readonly #marks: { readonly end: number; readonly arrived: () => void }[] = []
   /** Whether the server reads; nothing gets there before there is a connection. */
@@ -91,11 +92,6 @@ export class SimSocket extends Duplex {
 
   get unheard(): number {
     return this.#received.bytes
-  }
-
-  /** Bytes that the proxy has written in all. */
-  get taken(): number {
-    return this.#taken
   }
 
   /** `arrived` is called when the proxy has been given all of it. */
@@ -168,7 +164,7 @@ export class SimSocket extends Duplex {
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
     this.#used()
-    this.#taken += chunk.length
+    this.taken += chunk.length
     this.#server.wrote?.()
     this.#sent.add(Buffer.from(chunk))
     if (!this.connecting && this.#sent.bytes <= CAPACITY) done()

@@ -124,7 +124,7 @@ export class SimProcess implements Child, ScriptHost {
   readonly #late: (() => void)[] = []
   #resolve: (exit: ChildExit) => void = () => {}
   #line = ''
-  #alive = true
+  alive = true
   #stopped = false
   #reads = true
   #termPending = false
@@ -157,13 +157,9 @@ export class SimProcess implements Child, ScriptHost {
     this.script = new Script(this)
   }
 
-  get alive(): boolean {
-    return this.#alive
-  }
-
   /** It runs, and nobody has asked it to end. */
   get stays(): boolean {
-    return this.#alive && !this.#isAsked && !this.#input.flow.ending
+    return this.alive && !this.#isAsked && !this.#input.flow.ending
   }
 
   /** Bytes that it was sent and has not read. */
@@ -172,7 +168,7 @@ export class SimProcess implements Child, ScriptHost {
   }
 
   signal(name: 'SIGTERM' | 'SIGKILL'): boolean {
-    if (!this.#alive) return false
+    if (!this.alive) return false
     this.#isAsked = true
     this.context.trace.note(this.name, name)
     if (name === 'SIGKILL') this.exit(undefined, 'SIGKILL')
@@ -194,8 +190,8 @@ export class SimProcess implements Child, ScriptHost {
   /** Runs something later, unless the process has gone by then; a stopped one does it when it goes on. */
   after(delayMs: number, run: () => void): void {
     this.context.clock.after(delayMs, () => {
-      if (this.#alive && this.#stopped) this.#late.push(run)
-      else if (this.#alive) run()
+      if (this.alive && this.#stopped) this.#late.push(run)
+      else if (this.alive) run()
     })
   }
 
@@ -217,9 +213,9 @@ export class SimProcess implements Child, ScriptHost {
 
   /** `heldOpen`: somebody else still has its stdout, and says nothing. */
   exit(code: number | undefined, signal?: string, heldOpen = false): void {
-    if (!this.#alive) return
+    if (!this.alive) return
     const isCrash = this.stays
-    this.#alive = false
+    this.alive = false
     if (isCrash) this.#crashed()
     this.context.trace.note(this.name, `exits ${signal ?? code}`)
     this.#input.break()
@@ -244,17 +240,17 @@ export class SimProcess implements Child, ScriptHost {
   }
 
   stop(on: boolean): void {
-    if (!this.#alive || on === this.#stopped) return
+    if (!this.alive || on === this.#stopped) return
     this.#stopped = on
     this.context.trace.note(this.name, on ? 'SIGSTOP' : 'SIGCONT')
     this.#input.flow.open(this.#reads && !on)
     if (on) return
     if (this.#termPending && this.facts.plan.heedsTerm) return this.exit(undefined, 'SIGTERM')
-    for (const run of this.#late.splice(0)) if (this.#alive) run()
+    for (const run of this.#late.splice(0)) if (this.alive) run()
   }
 
   #write(text: string | Buffer): void {
-    if (this.#alive) this.output.flow.add(Buffer.from(text))
+    if (this.alive) this.output.flow.add(Buffer.from(text))
   }
 
   #heard(chunk: Buffer): void {

@@ -42,7 +42,7 @@ export class World {
   readonly #turns: Turns
   readonly #changes = new Map<string, ReloadKind>()
   readonly thrown: (error: unknown) => void
-  #instances: Instances | undefined
+  instances: Instances | undefined
   #proxy: McpProxy | undefined
   #steps = 0
 
@@ -73,17 +73,13 @@ export class World {
 
   /** The only one, or that of one instance. */
   get proxy(): McpProxy {
-    const proxy = this.#proxy ?? this.#instances?.proxy
+    const proxy = this.#proxy ?? this.instances?.proxy
     if (proxy === undefined) throw new Error('the proxy did not come up')
     return proxy
   }
 
-  get instances(): Instances | undefined {
-    return this.#instances
-  }
-
   close(): Promise<void> {
-    return this.#instances?.close() ?? this.proxy.close()
+    return this.instances?.close() ?? this.proxy.close()
   }
 
   /** A client of its own for every coming; names are never used again. */
@@ -145,8 +141,8 @@ export class World {
     const { runtime, log } = host
     if (plan.front !== undefined) this.#welcome()
     if (plan.instances !== undefined) {
-      this.#instances = new Instances(this, plan.instances)
-      return void this.until(() => this.#instances?.isUp === true, START_MS)
+      this.instances = new Instances(this, plan.instances)
+      return void this.until(() => this.instances?.isUp === true, START_MS)
     }
     const { ownStart = 'with-call' } = plan
     const keep = plan.kept !== undefined
