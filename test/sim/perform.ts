@@ -10,7 +10,7 @@ import { GONE, ODDITIES, answeredKinds } from './plan.js'
 import type { RequestMeta } from './request-meta.js'
 import type { Script } from './script.js'
 import type { SimServer } from './server.js'
-import { StatelessCall, type StatelessCallParts } from './stateless-call.js'
+import { StatelessCall } from './stateless-call.js'
 import type { World } from './world.js'
 
 type OpOf<K extends Op['kind']> = Extract<Op, { readonly kind: K }>
@@ -107,7 +107,7 @@ function asksServer(
     case 'batch':
       return batch(world, client, plan, op.works)
     case 'read':
-      return void client.request(toRead(world, plan, op), readParams(plan, op))
+      return void client.request(ofAnyServer(world, plan, op.method), readParams(plan, op))
     case 'stateless-call':
       return statelessCall(world, client, plan, op)
     case 'stateless-read':
@@ -234,10 +234,6 @@ function ofAnyServer(world: World, plan: ServerPlan, method: string): Asking {
   return { ...asking, budgetMs: Math.max(asking.budgetMs, allMs) }
 }
 
-function toRead(world: World, plan: ServerPlan, { method }: ReadOp): Asking {
-  return ofAnyServer(world, plan, method)
-}
-
 /** What is asked for first says whose question it is. */
 function readParams({ name }: ServerPlan, { method, asks }: ReadOp): (nonce: string) => string {
   const ask = (nonce: string): string => `ask/${asks}/n:${nonce};`
@@ -254,24 +250,11 @@ function readParams({ name }: ServerPlan, { method, asks }: ReadOp): (nonce: str
 
 /** Reads something, which may be given only to who comes back with answers. */
 function statelessRead(world: World, client: SimClient, plan: ServerPlan, op: OpOf<'stateless-read'>): void {
-  const asking = toRead(world, plan, op)
+  const asking = ofAnyServer(world, plan, op.method)
   if (op.asks === undefined) return void client.request({ ...asking, meta: op }, readParams(plan, op))
   const { returns = 'answers', afterMs = 0 } = op
-  const parts = statelessParts(world, client, plan, { ...op, returns, afterMs })
-  new StatelessCall({ ...parts, isSteady: () => false }).begin(asking, readParams(plan, op))
-}
-
-function statelessParts(
-  world: World,
-  client: SimClient,
-  plan: ServerPlan,
-  op: StatelessCallParts['op'],
-): Omit<StatelessCallParts, 'isSteady'> {
-  // Over HTTP, where nobody is asked who it is, all are one.
-  const isOther = ({ name, plan: { http } }: SimClient): boolean =>
-    name !== client.name && (http === undefined || client.plan.http === undefined)
-  const others = world.clients.filter(isOther)
-  return { client, context: world.host, op, others, isRelayed: plan.isStateless === true }
+  const call = new StatelessCall(world, client, plan, { ...op, returns, afterMs })
+  call.begin(asking, readParams(plan, op))
 }
 
 /** Asks a server to work, and comes back with answers where it asks. */
@@ -286,7 +269,7 @@ function statelessCall(world: World, client: SimClient, plan: ServerPlan, op: Op
   let nonceOfCall = ''
   const isSteady = (): boolean =>
     isLikely && !world.host.ledger.replaced.has(plan.name) && !(mayBeCareful && isCareful(nonceOfCall))
-  new StatelessCall({ ...statelessParts(world, client, plan, op), isSteady }).begin(
+  new StatelessCall(world, client, plan, op, isSteady).begin(
     asking,
     (nonce) => callParams(plan, op.work, (nonceOfCall = nonce), mayBeCareful),
     (entry) => mayBeCareful && needsConsent(entry),

@@ -6,9 +6,11 @@ import { type Askable, type Returns, type Head, isWrongHead } from './request-me
 import { consentTo, isConsent } from './consent.js'
 import { at, noncesIn, parse, textAt } from './json.js'
 import type { Entry, Ledger } from './ledger.js'
+import type { ServerPlan } from './plan.js'
+import type { World } from './world.js'
 import { answerTo, neededFor } from './rounds.js'
 
-export interface StatelessOp {
+interface StatelessOp {
   readonly can: readonly Askable[]
   readonly head?: Head
   /** It comes back with such a head first. */
@@ -17,24 +19,20 @@ export interface StatelessOp {
   readonly afterMs: number
 }
 
-export interface StatelessCallParts {
-  readonly client: SimClient
-  readonly context: SimContext
-  readonly op: StatelessOp
-  /** Those whose states these are not. */
-  readonly others: readonly SimClient[]
-  /** Nothing is in the way of who comes back in time. */
-  readonly isSteady: () => boolean
-  /** The server itself has asked, and is asked again: it gives another answer each time, and looks at arguments itself. */
-  readonly isRelayed: boolean
-}
-
 /** How soon the same answers come again. */
 const AGAIN_MS = 400
 
 /** Makes a call, and comes back with answers as its plan says. */
 export class StatelessCall {
-  readonly #parts: StatelessCallParts
+  readonly #context: SimContext
+  readonly #client: SimClient
+  readonly #op: StatelessOp
+  /** Those whose states these are not: over HTTP, where nobody is asked who it is, all are one. */
+  readonly #others: readonly SimClient[]
+  /** The server itself has asked, and is asked again: it gives another answer each time, and looks at arguments itself. */
+  readonly #isRelayed: boolean
+  /** Nothing is in the way of who comes back in time. */
+  readonly #isSteady: () => boolean
   #root: Entry | undefined
   #last: Entry | undefined
   #asking: Asking | undefined
@@ -42,16 +40,30 @@ export class StatelessCall {
   /** Requests that were sent with answers. */
   #returned = 0
 
-  constructor(parts: StatelessCallParts) {
-    this.#parts = parts
+  constructor(
+    { host, clients }: World,
+    client: SimClient,
+    server: ServerPlan,
+    op: StatelessOp,
+    isSteady: () => boolean = () => false,
+  ) {
+    this.#context = host
+    this.#client = client
+    this.#op = op
+    this.#others = clients.filter(
+      ({ name, plan: { http } }) =>
+        name !== client.name && (http === undefined || client.plan.http === undefined),
+    )
+    this.#isRelayed = server.isStateless === true
+    this.#isSteady = isSteady
   }
 
   /** `params` are the members besides `_meta`, made with a nonce; the arguments are the last. */
   begin(asking: Asking, params: (nonce: string) => string, made: (entry: Entry) => void = () => {}): void {
-    const { client, op } = this.#parts
+    const { can, head } = this.#op
     this.#asking = asking
-    client.request(
-      { ...asking, meta: { can: op.can, head: op.head } },
+    this.#client.request(
+      { ...asking, meta: { can, head } },
       (nonce) => (this.#params = params(nonce)),
       (waiting) => {
         made(waiting.entry)
@@ -71,8 +83,8 @@ export class StatelessCall {
   }
 
   #asked(entry: Entry, result: unknown): void {
-    const { context, op } = this.#parts
-    const { ledger } = context
+    const { ledger, clock } = this.#context
+    const op = this.#op
     const root = this.#root
     // One that only wants to be asked again says nothing else.
     const asked = at(result, 'inputRequests') ?? {}
@@ -81,75 +93,76 @@ export class StatelessCall {
     // Who was given the same again has been asked before; and who has given up does not come back.
     if (entry !== this.#last || entry.cancelledAt !== undefined || op.returns === 'leaves') return
     const isConsentAsked = Object.values(asked).some(isConsent)
-    if (isConsentAsked && root.consent !== 'asked') ledger.asksConsent(root.nonce, this.#parts.client.name)
+    if (isConsentAsked && root.consent !== 'asked') ledger.asksConsent(root.nonce, this.#client.name)
     if (isConsentAsked && consentTo(root.nonce) === 'never') return
     root.askedAt ??= ledger.now
     const round: Round = { state: textAt(result, 'requestState'), asked: { ...asked } }
-    context.clock.after(op.afterMs, () => this.#return(root, round))
+    clock.after(op.afterMs, () => this.#return(root, round))
   }
 
   /** It is asked what it said that it can be asked, and about its own call. */
   #judge(root: Entry, asked: object): void {
-    const { context, op } = this.#parts
-    const { ledger } = context
+    const { ledger } = this.#context
     const text = JSON.stringify(asked)
     for (const question of Object.values(asked)) {
       const capability = neededFor(textAt(question, 'method') ?? '')
-      if (!op.can.some((name) => name === capability)) ledger.fail('not-declared', `${root.nonce}: ${text}`)
+      if (!this.#op.can.some((name) => name === capability))
+        ledger.fail('not-declared', `${root.nonce}: ${text}`)
     }
     if (noncesIn(text).some((nonce) => nonce !== root.nonce && !isGivenUp(ledger, nonce)))
       ledger.fail('foreign', `${root.nonce} is asked about another call: ${text}`)
   }
 
   #return(root: Entry, round: Round): void {
-    const { client, op, others, context } = this.#parts
-    const { ledger } = context
+    const { ledger, clock } = this.#context
+    const client = this.#client
+    const { returns } = this.#op
     if (!client.speaks) return
     const isOwn = Object.values(round.asked).some(isConsent)
-    const isRelayed = this.#parts.isRelayed && !isOwn
+    const isRelayed = this.#isRelayed && !isOwn
     const answers = this.#answers(root, round, 'first')
     // The state of a question of the proxy is that of a principal, and here all clients are one.
-    if (op.returns === 'stolen' && !isOwn) {
+    if (returns === 'stolen' && !isOwn) {
       // The state of a server passes unsigned where all clients are one principal, as they are over HTTP.
       const isSigned = ({ plan }: SimClient): boolean => plan.http === undefined && round.state !== undefined
-      const thief = others.find((other) => other.speaks && (!isRelayed || isSigned(other)))
+      const thief = this.#others.find((other) => other.speaks && (!isRelayed || isSigned(other)))
       if (thief !== undefined) this.#mustBeRefused(thief, round, this.#answers(root, round, 'stolen', thief))
     }
     this.#comesWrongly(round, answers)
-    if (op.returns === 'alters' && !isRelayed) this.#mustBeRefused(client, round, answers, ',"altered":1')
+    if (returns === 'alters' && !isRelayed) this.#mustBeRefused(client, round, answers, ',"altered":1')
     root.askedMs += ledger.now - (root.askedAt ?? ledger.now)
     root.askedAt = undefined
-    const isPart = op.returns === 'parts' && this.#returned === 0 && answers.length > 0
+    const isPart = returns === 'parts' && this.#returned === 0 && answers.length > 0
     const given = isPart ? answers.slice(1) : answers
     if (isOwn && given.length > 0 && consentTo(root.nonce) === 'accept') root.consent = 'given'
-    const mustSucceed = this.#parts.isSteady() && this.#last?.cancelledAt === undefined
+    const mustSucceed = this.#isSteady() && this.#last?.cancelledAt === undefined
     this.#returned++
     const params = paramsOf(round, given, this.#params)
     const first = this.#request({ by: client, mustSucceed, params }, (waiting) => this.#hears(waiting))
     if (isRelayed) return
     const changed = this.#answers(root, round, 'second')
     // A state is used once: other answers get nowhere, nor do the same again.
-    if (op.returns === 'changes' && client.plan.http === undefined)
+    if (returns === 'changes' && client.plan.http === undefined)
       this.#mustBeRefused(client, round, changed, '', first)
-    else if (op.returns === 'changes' || op.returns === 'twice')
-      context.clock.after(AGAIN_MS, () => {
+    else if (returns === 'changes' || returns === 'twice')
+      clock.after(AGAIN_MS, () => {
         // Over HTTP one request may overtake another.
         const isLate = client.plan.http !== undefined && first.heardAt === undefined
-        const again = op.returns === 'twice' ? given : changed
+        const again = returns === 'twice' ? given : changed
         if (client.speaks && !isLate) this.#mustBeRefused(client, round, again, '', first)
       })
   }
 
   /** Over HTTP nothing is taken whose head says something else. */
   #comesWrongly(round: Round, answers: readonly string[]): void {
-    const { client, op } = this.#parts
-    const head = op.returnHead ?? 'right'
+    const client = this.#client
+    const head = this.#op.returnHead ?? 'right'
     if (client.plan.http === undefined || !isWrongHead(head, '')) return
     this.#request({ by: client, params: paramsOf(round, answers, this.#params), head })
   }
 
-  #answers(root: Entry, { asked }: Round, how: string, by: SimClient = this.#parts.client): string[] {
-    const nonce = by === this.#parts.client ? root.nonce : `${by.name}-0`
+  #answers(root: Entry, { asked }: Round, how: string, by: SimClient = this.#client): string[] {
+    const nonce = by === this.#client ? root.nonce : `${by.name}-0`
     return Object.entries(asked).map(([name, question]) =>
       isConsent(question)
         ? `"${name}":{"action":"${consentTo(root.nonce)}"}`
@@ -163,18 +176,16 @@ export class StatelessCall {
     this.#request({ by, params }, (waiting) => {
       waiting.next = (ok, text) => {
         const what = `${waiting.entry.nonce} must be refused and heard ${text}`
-        if (ok && !isUnused(first?.answers[0]?.text ?? ''))
-          this.#parts.context.ledger.fail('foreign-state', what)
+        if (ok && !isUnused(first?.answers[0]?.text ?? '')) this.#context.ledger.fail('foreign-state', what)
       }
     })
   }
 
   #request({ by, mustSucceed = false, params, head }: Coming, made?: (waiting: Waiting) => void): Entry {
-    const { op, client } = this.#parts
     const { method = '', budgetMs = 0, service } = this.#asking ?? {}
     // What is somebody else's is a call of its own.
-    const own = by === client && this.#root !== undefined ? { root: this.#root, head } : {}
-    const asking = { method, service, budgetMs, mustSucceed, meta: { can: op.can, ...own } }
+    const own = by === this.#client && this.#root !== undefined ? { root: this.#root, head } : {}
+    const asking = { method, service, budgetMs, mustSucceed, meta: { can: this.#op.can, ...own } }
     const entry = by.request(asking, () => params, made)
     // The server may ask again, and only the call as a whole has an end.
     entry.mayStandStill = true
