@@ -3,27 +3,20 @@
 import { KeptStore, keptFileName } from '../../src/kept/store.js'
 import { limits } from '../../src/limits.js'
 import type { ListKind } from '../../src/mcp/methods.js'
-import type { Runtime } from '../../src/runtime/runtime.js'
 import type { KeptFacts } from '../../src/upstream/contracts/kept.js'
 import type { MemoryFiles } from '../kept/support/memory-files.js'
 import { serversOf, sources } from './configuration.js'
+import type { Host } from './host.js'
 import { at } from './json.js'
 import { ALIEN, GONE, type KeptPlan, type Left, type Plan, type ServerPlan } from './plan.js'
 import { ServerFacts, isList, lists } from './server.js'
 
-export interface EarlierRun {
-  readonly plan: Plan
-  readonly kept: KeptPlan
-  readonly files: MemoryFiles
-  readonly runtime: Runtime
-}
-
 /** Writes the files; the disk is well until that has been done. */
-export function runEarlier(life: EarlierRun): void {
-  const { kept, files, plan } = life
-  for (const [at, server] of plan.servers.entries()) {
+export function runEarlier(host: Host, { servers }: Plan, kept: KeptPlan): void {
+  const { files } = host
+  for (const [at, server] of servers.entries()) {
     const left = kept.left[at] ?? 'nothing'
-    if (left !== 'nothing') leave(life, server, left)
+    if (left !== 'nothing') leave(host, server, left)
   }
   const file = files.stored.get(keptFileName(sources.own))
   if (kept.isTorn && file !== undefined) file.bytes = file.bytes.subarray(0, file.bytes.length / 2)
@@ -34,17 +27,17 @@ export function runEarlier(life: EarlierRun): void {
 
 const log = (): void => {}
 
-function leave(life: EarlierRun, server: ServerPlan, left: Exclude<Left, 'nothing'>): void {
-  const { plan, files, runtime } = life
+function leave(host: Host, server: ServerPlan, left: Exclude<Left, 'nothing'>): void {
+  const { files, runtime, seed } = host
   const source = left === 'other-file' ? sources.other : sources.own
   const [config] = serversOf([server], source, left === 'other-values' ? 'other' : undefined)
   if (config === undefined) throw new Error(`there is no ${server.name}`)
-  const secret = (bytes: number): Buffer => Buffer.alloc(bytes, `${plan.seed}`)
+  const secret = (bytes: number): Buffer => Buffer.alloc(bytes, `${seed}`)
   const store = new KeptStore(limits.kept, { files, runtime: { ...runtime, secret }, log, source })
   store.of(config).keep(factsOf(server, left))
   store.close()
-  if (left === 'damaged') change(life, server, `{\\"name\\"`, `{\\"name\\`)
-  if (left === 'torn') change(life, server, '"probeFailed":', '"isSly":')
+  if (left === 'damaged') change(files, server, `{\\"name\\"`, `{\\"name\\`)
+  if (left === 'torn') change(files, server, '"probeFailed":', '"isSly":')
 }
 
 function factsOf(server: ServerPlan, left: Left): KeptFacts {
@@ -54,7 +47,7 @@ function factsOf(server: ServerPlan, left: Left): KeptFacts {
 }
 
 /** In what was kept of this server alone. */
-function change({ files }: EarlierRun, server: ServerPlan, from: string, to: string): void {
+function change(files: MemoryFiles, server: ServerPlan, from: string, to: string): void {
   const file = files.stored.get(keptFileName(sources.own))
   const lines = file?.bytes.toString().split('\n') ?? []
   const at = lines.findIndex((line) => line.includes(`"name":"${server.name}"`))

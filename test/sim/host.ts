@@ -37,12 +37,12 @@ export class Host implements SimContext {
   /** The disk, as far as lists are kept there. */
   readonly files: MemoryFiles = new MemoryFiles(() => this.runtime.wallNow())
   readonly wrong: Wrong
-  readonly #seed: number
+  readonly seed: number
   #wallJumpMs = 0
   #pid = 1000
 
   constructor(plan: Plan, wrong: Wrong) {
-    this.#seed = plan.seed
+    this.seed = plan.seed
     this.wrong = wrong
     this.servers = plan.servers.map((server, at) => {
       const facts = new ServerFacts(server, plan.limits.lineBytesMax)
@@ -67,7 +67,7 @@ export class Host implements SimContext {
     this.files.troubles.writes = isFull ? 'ENOSPC: no space left on device' : undefined
   }
 
-  readonly dice = (name: string): Random => Random.of(this.#seed, name)
+  readonly dice = (name: string): Random => Random.of(this.seed, name)
 
   jumpWall(days: number): void {
     this.#wallJumpMs += days * DAY_MS

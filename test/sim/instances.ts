@@ -37,12 +37,9 @@ export class Instances {
   constructor(world: World, plan: InstancesPlan) {
     this.#world = world
     this.#plan = plan
-    const {
-      host,
-      plan: { servers },
-    } = world
+    const { host } = world
     host.front.isKept = true
-    host.front.hasBound = servers.some(({ isolation }) => isolation === 'session')
+    host.front.hasBound = world.plan.servers.some(({ isolation }) => isolation === 'session')
     host.ledger.isSeveral = true
     for (let at = 0; at < plan.count; at++) this.#start(at)
   }
@@ -111,7 +108,7 @@ export class Instances {
         if (!this.#isClosing && this.#places[at] === instance) this.#start(at)
       })
     }
-    instance.open(plan, { call: audit.ended }).then((gateway) => counted.listen(gateway), fail)
+    instance.open(plan, audit.ended).then((gateway) => counted.listen(gateway), fail)
   }
 }
 
@@ -135,7 +132,7 @@ class Instance {
     this.store = store
   }
 
-  async open(plan: Plan, on: { readonly call: World['audit']['ended'] }): Promise<Gateway> {
+  async open(plan: Plan, ended: World['audit']['ended']): Promise<Gateway> {
     const tokens = plan.clients.flatMap(({ http }) => http?.token ?? [])
     const server = { stateKey: STATE_KEY, instance: this.label, tokens: tokens.map(tokenOf) }
     const configuration = readConfiguration({ ...configurationOf(plan), server })
@@ -149,7 +146,7 @@ class Instance {
         if (record.message.includes('failed inside') && !isAway)
           this.#host.ledger.fail('fault', `${record.message} ${String(error)}`)
       },
-      on: { call: (event) => void (this.#isOver || on.call(event)) },
+      on: { call: (event) => void (this.#isOver || ended(event)) },
       keep: false,
       limits: limitsOf(plan.limits),
       store: this.store,

@@ -148,7 +148,7 @@ export class World {
     const keep = plan.kept !== undefined
     const on = { call: this.audit.ended }
     const options = { runtime, log, on, ownStart, keep, limits: limitsOf(this.#limits) }
-    if (plan.kept !== undefined) runEarlier({ plan, kept: plan.kept, files: host.files, runtime })
+    if (plan.kept !== undefined) runEarlier(host, plan, plan.kept)
     this.settle()
     createProxy(readConfiguration(configurationOf(plan)), options).then((right) => {
       const proxy = changed(right, host.wrong.proxy?.(right))
