@@ -9,7 +9,6 @@ import type { SimContext } from './byte-flow.js'
 import { PORT } from './http-requests.js'
 import { plainClient } from './plain-plan.js'
 import type { ClientPlan } from './plan.js'
-import type { Audience } from './start-watch.js'
 import { SimSocket, type SocketScript } from './socket.js'
 
 const CONNECT_MS = 5
@@ -29,7 +28,6 @@ interface Place {
 /** Takes the place of the system between clients and the server that listens. */
 export class SimFront {
   readonly #context: SimContext
-  readonly #audience: Audience
   /** Clients that the proxy has not let go, as it counts them: sessions, and requests without one. */
   served = 0
   readonly #sockets = new Set<SimSocket>()
@@ -46,9 +44,8 @@ export class SimFront {
   crowds = false
   #arrived = 0
 
-  constructor(context: SimContext, audience: Audience) {
+  constructor(context: SimContext) {
     this.#context = context
-    this.#audience = audience
   }
 
   get listening(): boolean {
@@ -141,16 +138,16 @@ export class SimFront {
   }
 
   #counted(proxy: McpProxy, served: ServedProxy): ServedProxy {
+    const { ledger } = this.#context
     return {
       attach: (connection, caller) => {
         const attached = proxy.attach(connection, caller)
         // Which client it is shows later; it may be any.
-        const client = plainClient(`f${this.#audience.come.length}`, { capabilities: ['roots'] })
-        this.#audience.come.push(client)
-        this.#audience.present.add(client)
+        const client = plainClient(`f${ledger.come.length}`, { capabilities: ['roots'] })
+        ledger.arrives(client)
         this.served++
         const left = (): void => {
-          this.#audience.present.delete(client)
+          ledger.present.delete(client)
           this.served--
         }
         void attached.then(({ ended }) => ended).then(left)

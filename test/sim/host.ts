@@ -12,7 +12,6 @@ import { Ledger } from './ledger.js'
 import { Random } from './random.js'
 import { ServerFacts, type SimServer } from './server.js'
 import { type SimProcess, StdioServer } from './stdio-server.js'
-import type { Audience } from './start-watch.js'
 import { Trace } from './trace.js'
 import { type Wrong, changed } from './wrong.js'
 
@@ -29,9 +28,7 @@ export class Host implements SimContext {
   readonly servers: readonly SimServer[]
   readonly runtime: Runtime
   readonly log: LogSink
-  /** Who has come, and who is still there. */
-  readonly audience: Audience = { come: [], present: new Set() }
-  readonly front: SimFront = new SimFront(this, this.audience)
+  readonly front: SimFront = new SimFront(this)
   /** How often the proxy has left a server alone for a while. */
   breakers = 0
   /** The disk, as far as lists are kept there. */
@@ -51,7 +48,7 @@ export class Host implements SimContext {
       const isStale = plan.kept?.left[at] === 'stale' || server.faulty
       facts.isRecalled = isStale && plan.kept !== undefined && isShown(plan.kept, at)
       if (server.kind === 'http') return new HttpServer(this, facts)
-      return new StdioServer(this, facts, this.audience, () => this.#pid++)
+      return new StdioServer(this, facts, () => this.#pid++)
     })
     const right = this.#newRuntime()
     this.runtime = changed(right, wrong.runtime?.(right))

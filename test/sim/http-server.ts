@@ -18,7 +18,7 @@ const NO_DNS = { kind: 'fails', code: 'ENOTFOUND', message: 'getaddrinfo ENOTFOU
 export class HttpServer implements SimServer {
   readonly facts: ServerFacts
   onMilestone: (milestone: Milestone) => void = () => {}
-  readonly #context: SimContext
+  readonly context: SimContext
   readonly #sessions = new Map<string, HttpSession>()
   readonly #sockets = new Set<SimSocket>()
   #opened = 0
@@ -46,7 +46,7 @@ export class HttpServer implements SimServer {
 
   constructor(context: SimContext, facts: ServerFacts) {
     this.facts = facts
-    this.#context = context
+    this.context = context
   }
 
   get scripts(): Script[] {
@@ -80,10 +80,10 @@ export class HttpServer implements SimServer {
       },
     })
     const shape = { sent: plan.stdout, received: plan.stdout, lingers: false }
-    const socket: SimSocket = new SimSocket(this.#context, name, shape, reader)
+    const socket: SimSocket = new SimSocket(this.context, name, shape, reader)
     this.#sockets.add(socket)
-    socket.connect(this.#connecting, isTls, this.#context.dice(name).next() * 20)
-    this.#context.clock.after(0, () => this.onMilestone('started'))
+    socket.connect(this.#connecting, isTls, this.context.dice(name).next() * 20)
+    this.context.clock.after(0, () => this.onMilestone('started'))
     return socket
   }
 
@@ -98,6 +98,12 @@ export class HttpServer implements SimServer {
     this.facts.mend()
     this.#each((session) => session.mend())
     for (const socket of this.#sockets) socket.reads(true)
+  }
+
+  /** The program that has all sessions has ended. It is started again at once, and knows of nobody. */
+  crash(): void {
+    this.#forget()
+    for (const socket of this.#sockets) socket.reset()
   }
 
   #each(run: (session: HttpSession) => void): void {
@@ -145,21 +151,14 @@ export class HttpServer implements SimServer {
   /** Each request stands for itself, and may have the id of another one. */
   #requestedAlone(exchange: SimExchange): void {
     const fault = mirrorFault(exchange)
-    if (fault !== undefined) this.#context.ledger.fail('wrong-era', `${this.facts.plan.name}: ${fault}`)
+    if (fault !== undefined) this.context.ledger.fail('wrong-era', `${this.facts.plan.name}: ${fault}`)
     for (const [name, session] of this.#sessions) if (session.isDone) this.#sessions.delete(name)
     this.#newSession().take(exchange)
   }
 
   #newSession(): HttpSession {
     const name = `${this.facts.plan.name}~${++this.#opened}`
-    const session = new HttpSession(name, this.facts, this.#context, {
-      reached: (milestone) => this.onMilestone(milestone),
-      // It is started again at once, and knows of nobody.
-      exited: () => {
-        this.#forget()
-        for (const socket of this.#sockets) socket.reset()
-      },
-    })
+    const session = new HttpSession(name, this)
     this.#sessions.set(name, session)
     return session
   }
@@ -182,20 +181,13 @@ function mirrorFault({ headers, body }: SimExchange): string | undefined {
 
 type Cut = 'before-headers' | 'mid-headers' | 'mid-body' | 'mid-event'
 
-interface SessionOwner {
-  readonly reached: (milestone: Milestone) => void
-  /** The program that has all sessions has ended. */
-  readonly exited: () => void
-}
-
 /** One MCP session: its script, and the exchanges that carry what it says. */
 class HttpSession implements ScriptHost {
   readonly name: string
   readonly facts: ServerFacts
   readonly context: SimContext
   readonly script: Script
-  readonly reached: (milestone: Milestone) => void
-  readonly exit: () => void
+  readonly #server: HttpServer
   readonly #exchanges = new Map<string, SimExchange>()
   /** Requests whose responses were cut: what belongs to them is lost, since no other stream may carry it. */
   readonly #lost = new Set<string>()
@@ -204,12 +196,11 @@ class HttpSession implements ScriptHost {
   #nextCut: Cut | undefined
   stays = true
 
-  constructor(name: string, facts: ServerFacts, context: SimContext, { reached, exited }: SessionOwner) {
+  constructor(name: string, server: HttpServer) {
     this.name = name
-    this.facts = facts
-    this.context = context
-    this.reached = reached
-    this.exit = exited
+    this.facts = server.facts
+    this.context = server.context
+    this.#server = server
     this.script = new Script(this)
   }
 
@@ -235,6 +226,14 @@ class HttpSession implements ScriptHost {
   sayHalf(text: string, about = ''): void {
     const exchange = this.#exchanges.get(about)
     if (exchange !== undefined) this.#cutOne(about, exchange, 'mid-body', text)
+  }
+
+  exit(): void {
+    this.#server.crash()
+  }
+
+  reached(milestone: Milestone): void {
+    this.#server.onMilestone(milestone)
   }
 
   junk(): void {

@@ -108,7 +108,7 @@ function isUnused({ host }: World, name: string, state: ShownState, from: number
   const server = host.servers.find(({ facts }) => facts.plan.name === name)
   const isNew = server?.facts.starts.some((at) => at >= from)
   const isAtRest = state === 'disconnected' && server?.scripts.some(({ isUp }) => isUp) === false
-  const isAlone = host.audience.present.size === 0
+  const isAlone = host.ledger.present.size === 0
   const isolation = server?.facts.plan.isolation
   if (isolation === 'session') return isAtRest || isAlone || isNew === false
   // The last client had a process of its own.
@@ -226,7 +226,7 @@ function close(world: World): void {
   if (!world.until(() => closed, CLOSE_MS))
     ledger.fail('not-closed', `close takes longer than ${CLOSE_MS} ms`)
   world.pass(CLOSE_MS)
-  const present = [...host.audience.present].filter(({ name }) => name !== EVERYBODY)
+  const present = [...host.ledger.present].filter(({ name }) => name !== EVERYBODY)
   const held = world.clients.filter(({ released }) => !released).map(({ name }) => name)
   const left: readonly (readonly [Check, number, string])[] = [
     ['left-child', host.alive, 'processes are left'],

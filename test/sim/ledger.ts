@@ -118,6 +118,9 @@ const RESTARTED = 'is being restarted: a call timed out'
 export class Ledger {
   readonly failures: Failure[] = []
   readonly entries: Map<string, Entry> = new Map()
+  /** Every client that has come, and those that the proxy has not let go. */
+  readonly come: ClientPlan[] = []
+  readonly present: Set<ClientPlan> = new Set()
   /** Several instances serve the same clients. */
   isSeveral = false
   /** When an instance has ended, or was without the store. */
@@ -180,6 +183,12 @@ export class Ledger {
       if (removed.includes(service)) entry.namelessUntil = this.now + waitMs
       if (added.includes(service)) entry.namelessUntil = Math.min(entry.namelessUntil, this.now)
     }
+  }
+
+  /** A client has come, which stays until the proxy lets it go. */
+  arrives(client: ClientPlan): void {
+    this.come.push(client)
+    this.present.add(client)
   }
 
   /** How often the configuration has changed. */

@@ -94,33 +94,25 @@ export class ListWatch {
 
   /** Servers only ever get more; what changed configurations took away comes back, and what was kept may be over. */
   #notFewer(list: ListMethod, { plan: { name: server }, isRecalled }: ServerFacts, count: number): void {
-    if (
-      isRecalled ||
-      this.#ledger.isSeveral ||
-      this.#ledger.replaced.has(server) ||
-      count >= this.shown(list, server)
-    )
-      return
-    const what = `${this.#client} sees ${count} of ${server} in ${list}, not ${this.shown(list, server)}`
-    this.#ledger.fail('shrunk-list', what)
+    const mayShrink = isRecalled || this.#ledger.isSeveral || this.#ledger.replaced.has(server)
+    const before = this.shown(list, server)
+    const what = `${this.#client} sees ${count} of ${server} in ${list}, not ${before}`
+    if (!mayShrink && count < before) this.#ledger.fail('shrunk-list', what)
   }
 
   /** How often a list can have changed since the client saw it first. */
   #changesOf(list: ListMethod): number {
     const first = this.#first.get(list)
-    const items = this.#servers.map(({ facts }) => {
-      const more = Math.max(0, facts.sizeOf(list) - (first?.get(facts.plan.name) ?? 0))
+    let most = 2 * (this.#ledger.reloadsCount - this.#reloadsBefore)
+    for (const { facts } of this.#servers) {
+      most += Math.max(0, facts.sizeOf(list) - (first?.get(facts.plan.name) ?? 0))
       // What was kept is taken back where the server cannot start, and is then other than it was.
-      return more + (facts.isRecalled ? 2 : 0)
-    })
-    // A new server that does not come up in time goes missing first, and is then there again.
-    // One that came just before the first look may be told of just behind it.
-    const fresh = this.#servers.reduce(
-      (sum, { facts }) => sum + 1 + facts.grownSince(this.#firstAt - NEWS_MS),
-      0,
-    )
-    const reloads = 2 * (this.#ledger.reloadsCount - this.#reloadsBefore)
-    return items.reduce((sum, count) => sum + count, reloads + fresh)
+      if (facts.isRecalled) most += 2
+      // A new server that does not come up in time goes missing first, and is then there again.
+      // One that came just before the first look may be told of just behind it.
+      most += 1 + facts.grownSince(this.#firstAt - NEWS_MS)
+    }
+    return most
   }
 }
 

@@ -11,30 +11,20 @@ const CRASHES_A_MINUTE_MAX = 8
 /** A call that waits for its client keeps its process from others without a session. */
 const GUEST_PROCESSES_MAX = 8
 
-/** Clients as far as they matter to how many processes there are. */
-export interface Audience {
-  readonly come: ClientPlan[]
-  /** Those that the proxy has not let go. */
-  readonly present: Set<ClientPlan>
-}
-
 export class StartWatch {
   readonly #plan: ServerPlan
   readonly #ledger: Ledger
-  readonly #audience: Audience
   #crashes: number[] = []
 
-  constructor(plan: ServerPlan, ledger: Ledger, audience: Audience) {
+  constructor(plan: ServerPlan, ledger: Ledger) {
     this.#plan = plan
     this.#ledger = ledger
-    this.#audience = audience
   }
 
   /** A process has ended by itself, or could not be started. */
   crashed(): void {
-    const { now } = this.#ledger
+    const { now, come } = this.#ledger
     this.#crashes = [...this.#crashes.filter((at) => now - at < MINUTE_MS), now]
-    const { come } = this.#audience
     const most = CRASHES_A_MINUTE_MAX * membersOf(this.#plan, come, come) * this.#generations
     const what = `${this.#plan.name} has crashed ${this.#crashes.length} times in a minute, not ${most}`
     if (this.#crashes.length > most) this.#ledger.fail('start-storm', what)
@@ -42,7 +32,7 @@ export class StartWatch {
 
   /** So many processes run that nobody has asked to end, of which some have not read all that they were sent. */
   running(count: number, unread: number): void {
-    const { come, present } = this.#audience
+    const { come, present } = this.#ledger
     // One is started before its first client comes.
     const most = (membersOf(this.#plan, [...present], come) + 1) * this.#generations
     if (count <= most || count <= most + this.#succeeded(unread)) return

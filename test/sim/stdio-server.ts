@@ -7,22 +7,22 @@ import type { FaultName } from './matrix.js'
 import type { Random } from './random.js'
 import { type Milestone, Script, type ScriptHost } from './script.js'
 import type { ServerFacts, SimServer } from './server.js'
-import { type Audience, StartWatch } from './start-watch.js'
+import { StartWatch } from './start-watch.js'
 
 export class StdioServer implements SimServer {
   readonly facts: ServerFacts
   onMilestone: (milestone: Milestone) => void = () => {}
   processes: SimProcess[] = []
-  readonly #context: SimContext
+  readonly context: SimContext
   readonly #nextPid: () => number
   readonly #starts: StartWatch
   #started = 0
   #spawnError: string | undefined
 
-  constructor(context: SimContext, facts: ServerFacts, audience: Audience, nextPid: () => number) {
+  constructor(context: SimContext, facts: ServerFacts, nextPid: () => number) {
     this.facts = facts
-    this.#starts = new StartWatch(facts.plan, context.ledger, audience)
-    this.#context = context
+    this.#starts = new StartWatch(facts.plan, context.ledger)
+    this.context = context
     this.#nextPid = nextPid
   }
 
@@ -45,19 +45,20 @@ export class StdioServer implements SimServer {
   }
 
   spawn(): Child {
-    this.facts.starts.push(this.#context.clock.now)
+    this.facts.starts.push(this.context.clock.now)
     if (this.#spawnError !== undefined) {
-      this.#starts.crashed()
+      this.crashed()
       return failedSpawn(this.#spawnError)
     }
-    const name = `${this.facts.plan.name}#${++this.#started}`
-    const process = new SimProcess({ name, pid: this.#nextPid() }, this.facts, this.#context, {
-      reached: (milestone) => this.onMilestone(milestone),
-      crashed: () => this.#starts.crashed(),
-    })
+    const process = new SimProcess(`${this.facts.plan.name}#${++this.#started}`, this.#nextPid(), this)
     this.processes = [...this.processes.filter(({ alive }) => alive), process]
-    this.#context.clock.after(0, () => this.onMilestone('started'))
+    this.context.clock.after(0, () => this.onMilestone('started'))
     return process
+  }
+
+  /** A process has ended though nobody had asked it to, or could not be started. */
+  crashed(): void {
+    this.#starts.crashed()
   }
 
   strike(fault: FaultName, random: Random): void {
@@ -99,12 +100,6 @@ function kill(process: SimProcess, random: Random): void {
   process.exit(undefined, 'SIGKILL', random.chance(0.1))
 }
 
-interface ProcessOwner {
-  readonly reached: (milestone: Milestone) => void
-  /** It has ended though nobody had asked it to. */
-  readonly crashed: () => void
-}
-
 /** One process, from both sides, and the program in it. */
 export class SimProcess implements Child, ScriptHost {
   readonly pid: number
@@ -116,11 +111,10 @@ export class SimProcess implements Child, ScriptHost {
   readonly stdout: Readable
   readonly stderr: Readable
   readonly exited: Promise<ChildExit>
-  readonly reached: (milestone: Milestone) => void
   readonly output: ReadableEnd
   readonly #input: WritableEnd
   readonly #errors: ReadableEnd
-  readonly #crashed: () => void
+  readonly #server: StdioServer
   readonly #late: (() => void)[] = []
   #resolve: (exit: ChildExit) => void = () => {}
   #line = ''
@@ -131,18 +125,13 @@ export class SimProcess implements Child, ScriptHost {
   #isAsked = false
   #deaf = false
 
-  constructor(
-    { name, pid }: { readonly name: string; readonly pid: number },
-    facts: ServerFacts,
-    context: SimContext,
-    { reached, crashed }: ProcessOwner,
-  ) {
+  constructor(name: string, pid: number, server: StdioServer) {
+    const { facts, context } = server
     this.pid = pid
     this.name = name
     this.facts = facts
     this.context = context
-    this.reached = reached
-    this.#crashed = crashed
+    this.#server = server
     const { stdin, stdout, heedsEof } = facts.plan
     this.#input = new WritableEnd(context, `${name}<`, stdin, {
       bytes: (chunk) => this.#heard(chunk),
@@ -195,6 +184,10 @@ export class SimProcess implements Child, ScriptHost {
     })
   }
 
+  reached(milestone: Milestone): void {
+    this.#server.onMilestone(milestone)
+  }
+
   say(text: string): boolean {
     this.#write(`${text}\n`)
     return true
@@ -216,7 +209,7 @@ export class SimProcess implements Child, ScriptHost {
     if (!this.alive) return
     const isCrash = this.stays
     this.alive = false
-    if (isCrash) this.#crashed()
+    if (isCrash) this.#server.crashed()
     this.context.trace.note(this.name, `exits ${signal ?? code}`)
     this.#input.break()
     if (!heldOpen) this.output.flow.end()

@@ -89,7 +89,7 @@ export class World {
     const named = { ...plan, manners, name: `c${this.clients.length}` }
     const client = new SimClient(host, named, host.servers, (inbox) => this.#wireOf(named, inbox))
     this.clients.push(client)
-    host.audience.come.push(named)
+    host.ledger.come.push(named)
     if (client.wire instanceof StdioWire) {
       if (this.plan.ownStart === 'with-client' && this.clients.length > 1) host.ledger.severalCome()
       this.#seat(named, client.wire)
@@ -165,9 +165,7 @@ export class World {
   #welcome(): void {
     const sets = this.plan.clients.flatMap(({ http, sets: own }) => (http === undefined ? [] : (own ?? [])))
     if (sets.length === 0) return
-    const everybody = plainClient(EVERYBODY, { sets })
-    this.host.audience.come.push(everybody)
-    this.host.audience.present.add(everybody)
+    this.host.ledger.arrives(plainClient(EVERYBODY, { sets }))
   }
 
   #wireOf(plan: ClientPlan, inbox: ClientInbox): ClientWire {
@@ -183,7 +181,7 @@ export class World {
   }
 
   #seat(plan: ClientPlan, { connection }: StdioWire): void {
-    const { present } = this.host.audience
+    const { present } = this.host.ledger
     present.add(plan)
     void this.proxy.attach(connection).then(({ ended }) => {
       void ended.then(() => present.delete(plan))
