@@ -6,13 +6,13 @@ import { drawPlan, troubles } from './draw.js'
 import type { HttpPlan } from './http-requests.js'
 import { roomyLimits } from './plain-plan.js'
 import { kindly } from './plan.js'
-import type { ClientPlan, ListMethod, Op, Plan, ReadMethod, ServerPlan, WorkKind } from './plan.js'
+import type { ClientPlan, ListMethod, Op, OpOf, Plan, ReadMethod, ServerPlan, WorkKind } from './plan.js'
 import { Random } from './random.js'
 import { type Askable, heads, returns } from './request-meta.js'
 import { askable } from './rounds.js'
 
 /** The options that ask for the runs of each kind. */
-const options = {
+export const optionsOf = {
   plain: '',
   http: ' --http',
   eras: ' --eras',
@@ -24,15 +24,11 @@ const options = {
 } as const
 
 /** Who comes besides the clients of sessions at the proxy's stdin and stdout. */
-export type RunKind = keyof typeof options
+export type RunKind = keyof typeof optionsOf
 
-export const kinds: readonly RunKind[] = Object.keys(options).filter(
-  (name): name is RunKind => name in options,
+export const kinds: readonly RunKind[] = Object.keys(optionsOf).filter(
+  (name): name is RunKind => name in optionsOf,
 )
-
-export function optionsOf(kind: RunKind): string {
-  return options[kind]
-}
 
 export function drawKind(kind: RunKind, seed: number, ops: number): Plan {
   const plan = drawPlan(seed, ops)
@@ -281,7 +277,7 @@ function overBalancer(random: Random, client: ClientPlan, at: number): ClientPla
 }
 
 /** The error of a lost call has its id in the shortest spelling. */
-function calm(op: Extract<Op, { readonly kind: 'call' }>): Op {
+function calm(op: OpOf<'call'>): Op {
   const { work, spelling } = op
   const kind = kindly.has(work.kind) ? work.kind : 'echo'
   return { ...op, work: { ...work, kind }, spelling: spelling === 'string' ? spelling : 'number' }

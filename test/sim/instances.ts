@@ -8,7 +8,7 @@ import { SharedMemory, MemoryStore } from '../support/memory-store.js'
 import { StoreAway, ALL, type Store } from '../../src/store/store.js'
 import { configurationOf, limitsOf, readConfiguration } from './configuration.js'
 import type { Host } from './host.js'
-import type { InstancesPlan, Op, Plan } from './plan.js'
+import type { InstancesPlan, OpOf, Plan } from './plan.js'
 import { failedSpawn } from './stdio-server.js'
 import type { World } from './world.js'
 import type { SimContext } from './byte-flow.js'
@@ -21,8 +21,6 @@ const GRACE_MS = 3000
 const AGAIN_MS = 1000
 
 const STATE_KEY = 'the key of all instances'
-
-type Restart = Extract<Op, { readonly kind: 'restart' }>
 
 export class Instances {
   readonly #world: World
@@ -58,7 +56,7 @@ export class Instances {
     return this.#places.map(({ label }) => label)
   }
 
-  restart({ instance, how }: Restart): void {
+  restart({ instance, how }: OpOf<'restart'>): void {
     const at = instance % this.#plan.count
     const before = this.#places[at]
     this.#world.host.ledger.disturbed()
@@ -71,7 +69,7 @@ export class Instances {
   }
 
   /** The way to the store is cut for a while. */
-  away({ instance, seconds }: Extract<Op, { readonly kind: 'away' }>): void {
+  away({ instance, seconds }: OpOf<'away'>): void {
     const { host } = this.#world
     const { store } = this.#places[instance % this.#plan.count] ?? {}
     if (store === undefined) return

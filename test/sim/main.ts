@@ -50,7 +50,7 @@ function readOptions() {
     ops: count('ops', ops ?? '120'),
     /** Cells of the fault matrix in place of drawn runs. */
     cells: isCells ? { faults: named(fault, faults), phases: named(phase, phases) } : undefined,
-    kind: kinds.find((each): each is RunKind => optionsOf(each) === kind) ?? 'plain',
+    kind: kinds.find((each): each is RunKind => optionsOf[each] === kind) ?? 'plain',
   }
 }
 
@@ -131,7 +131,7 @@ async function many({ from, seeds, ops, twice, kind }: Options): Promise<boolean
     const isSame = !twice || (await run(drawKind(kind, seed, ops))).hash() === outcome.hash()
     const what = isSame ? failuresText(outcome.failures) : '  the same seed gave another trace'
     if (what !== '' && ++failed <= SHOWN_MAX)
-      say(`npm run sim -- --seed ${seed} --ops ${ops}${optionsOf(kind)}\n${what}`)
+      say(`npm run sim -- --seed ${seed} --ops ${ops}${optionsOf[kind]}\n${what}`)
     if ((done + 1) % PROGRESS_EVERY === 0) say(`${done + 1} of ${seeds} seeds, ${failed} failed`)
   }
   say(`${seeds} seeds of ${ops} operations, ${requests} requests, ${events} events: ${failed} failed`)

@@ -5,7 +5,7 @@ import { LIST_MS, OWN_MS } from './configuration.js'
 import { CAREFUL, isCareful } from './consent.js'
 import { HttpRequests, requestText } from './http-requests.js'
 import type { Entry } from './ledger.js'
-import type { ClientPlan, Op, ReadMethod, ServerPlan, Work } from './plan.js'
+import type { ClientPlan, Op, OpOf, ReadMethod, ServerPlan, Work } from './plan.js'
 import { GONE, ODDITIES, answeredKinds } from './plan.js'
 import type { RequestMeta } from './request-meta.js'
 import type { Script } from './script.js'
@@ -13,7 +13,6 @@ import type { SimServer } from './server.js'
 import { StatelessCall } from './stateless-call.js'
 import type { World } from './world.js'
 
-type OpOf<K extends Op['kind']> = Extract<Op, { readonly kind: K }>
 type ClientOp = Extract<Op, { readonly client: number }>
 type ServerOp = Exclude<Extract<Op, { readonly server: number }>, ClientOp>
 

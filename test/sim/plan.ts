@@ -129,6 +129,8 @@ export type Op = { readonly gapMs: number } & (
   | ({ readonly kind: 'steal'; readonly from: number } & OfClient)
 )
 
+export type OpOf<K extends Op['kind']> = Extract<Op, { readonly kind: K }>
+
 /** What needs no more words. */
 type ClientOpKind =
   | ('level' | 'ping' | 'roots' | 'garbage' | 'twin' | 'unknown' | 'unlisten')

@@ -20,7 +20,7 @@ export async function runSeeds(kind: RunKind, { from, count, ops }: Seeds): Prom
   for (let seed = from; seed < from + count && failed.length < FAILED_MAX; seed++) {
     const { failures } = await inTurn(() => simulate(drawKind(kind, seed, ops)))
     if (failures.length > 0)
-      failed.push(`npm run sim -- --seed ${seed} --ops ${ops}${optionsOf(kind)}\n${failuresText(failures)}`)
+      failed.push(`npm run sim -- --seed ${seed} --ops ${ops}${optionsOf[kind]}\n${failuresText(failures)}`)
   }
   assert.equal(failed.join('\n'), '')
 }

@@ -120,7 +120,7 @@ export class RunningCalls {
       case 'twice':
       case 'wrong-id':
         return later(() => {
-          if (!this.#facts.calm) this.#output.spoil(kind)
+          if (!this.#facts.calm) this.#output.spoilt ??= kind
           this.#answer(call, '')
         })
     }

@@ -34,30 +34,18 @@ export interface ScriptHost {
 /** The messages of one instance: all of them leave here, and may be spoilt here. */
 export class ServerOutput {
   readonly #host: ScriptHost
-  #spoilt: Spoilt | undefined
+  /** How the next answer is spoilt. */
+  spoilt: Spoilt | undefined
   #said = 0
 
   constructor(host: ScriptHost) {
     this.#host = host
   }
 
-  spoil(how: Spoilt): void {
-    this.#spoilt ??= how
-  }
-
-  /** The next answer has an id that nobody knows, so that its request is never answered. */
-  get losesAnswer(): boolean {
-    return this.#spoilt === 'wrong-id'
-  }
-
-  mend(): void {
-    this.#spoilt = undefined
-  }
-
   /** `rest` is the answer without its envelope and id. */
   respond(id: string, rest: string): void {
-    const how = this.#spoilt
-    this.#spoilt = undefined
+    const how = this.spoilt
+    this.spoilt = undefined
     const text = `{"jsonrpc":"2.0","id":${id},${rest}}`
     switch (how) {
       case undefined:
@@ -138,14 +126,14 @@ export class Script {
 
   /** Ends what it is at with an answer that is spoilt; the next answer, when it is at nothing. */
   blurt(how: Spoilt): void {
-    this.#output.spoil(how)
+    this.#output.spoilt ??= how
     if (this.#release() || this.#calls.hurry()) return
     if (how === 'exit-half') this.#host.sayHalf('{"jsonrpc":"2.0","method":"notifications/message"}')
     if (how === 'exit-half' || how === 'exit-with') this.#host.exit(how === 'exit-half' ? 1 : 0)
   }
 
   mend(): void {
-    this.#output.mend()
+    this.#output.spoilt = undefined
     this.#release()
   }
 
@@ -277,7 +265,8 @@ export class Script {
   /** The request that opens it has come. The answer can be held back, and can get lost. */
   #open(answer: () => void): void {
     this.#held = (): void => {
-      this.#isMute = this.#output.losesAnswer
+      // An answer with an id that nobody knows is none.
+      this.#isMute = this.#output.spoilt === 'wrong-id'
       answer()
       this.#host.reached('initialize-answered')
     }
