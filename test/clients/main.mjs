@@ -93,22 +93,26 @@ const started = ({ command, args, env }) => [
   ...args,
 ]
 
-/** How many tools each server has for this client, which starts them directly. */
-async function directly(client, folder, all) {
-  const left = Object.entries(all)
-  const counts = {}
-  const listSome = async () => {
-    for (let next = left.shift(); next !== undefined; next = left.shift()) {
-      const [name, server] = next
-      const first = await list(client, folder, started(server))
-      // A busy machine takes longer than some clients wait.
-      const { tools, error } = first.error === undefined ? first : await list(client, folder, started(server))
-      if (error !== undefined) throw new Error(`${client} with ${name}: ${error}`)
-      counts[name] = tools
-    }
+/** Runs `task` for each item, for so many at a time. */
+async function forEach(items, atOnce, task) {
+  const left = [...items]
+  const some = async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) await task(next)
   }
-  await Promise.all([listSome(), listSome(), listSome()])
-  return counts
+  await Promise.all(Array.from({ length: atOnce }, some))
+}
+
+/** How many tools all servers have for this client, which starts them directly. */
+async function directly(client, folder, all) {
+  let sum = 0
+  await forEach(Object.entries(all), 3, async ([name, server]) => {
+    const first = await list(client, folder, started(server))
+    // A busy machine takes longer than some clients wait.
+    const { tools, error } = first.error === undefined ? first : await list(client, folder, started(server))
+    if (error !== undefined) throw new Error(`${client} with ${name}: ${error}`)
+    sum += tools
+  })
+  return sum
 }
 
 async function behindProxy(client, folder, config) {
@@ -135,16 +139,15 @@ async function main(folder, wanted) {
   const config = join(folder, 'config.json')
   await writeFile(config, JSON.stringify({ mcpServers: all }))
 
-  const rows = {}
+  const rows = Object.fromEntries(wanted.map((client) => [client, {}]))
   const missing = []
-  for (const client of wanted) {
-    const counts = Object.values(await directly(client, await fresh(folder, `direct ${client}`), all))
-    const tools = counts.reduce((sum, count) => sum + count, 0)
+  await forEach(wanted, 2, async (client) => {
+    const tools = await directly(client, await fresh(folder, `direct ${client}`), all)
     const isWhole = (list) => list.tools === tools || list.tools === tools - TASKS_ONLY
     const { first, second } = await behindProxy(client, await fresh(folder, client), config)
     rows[client] = { directly: `${tools} tools`, 'first start': shown(first), 'second start': shown(second) }
     if (!isWhole(first) || !isWhole(second)) missing.push(client)
-  }
+  })
   console.table(rows)
   console.log(missing.length === 0 ? '\neach sees every tool' : `\nnot every tool: ${missing.join(', ')}`)
   return missing.length === 0 ? 0 : 1
