@@ -1,27 +1,20 @@
 // Which files a client is told of.
 
 import assert from 'node:assert/strict'
-import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { realRuntime } from '../../src/real-runtime.js'
 import { Artifacts } from '../../src/sandbox/files.js'
-import type { GuestProcess, Machine } from '../../src/sandbox/runtime.js'
+import type { Machine } from '../../src/sandbox/runtime.js'
 import { listAt } from '../integration/support/json.js'
+import { fakeDriver } from './support/fake-driver.js'
 import { openSandbox } from './support/sandbox.js'
 
 /** A machine whose folder for artifacts is listed so. */
 function listing(...lines: readonly string[]): Machine {
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
-  stdout.end(lines.map((line) => `${line}\n`).join(''))
-  stderr.end()
-  const exited = Promise.resolve({ code: 0, signal: undefined })
-  const program: GuestProcess = { stdin, stdout, stderr, exited, interrupt: () => {}, kill: () => {} }
-  return {
-    interpreter: ['python3'],
-    run: () => program,
-    stop: async () => {},
-    ended: new Promise(() => {}),
-  }
+  const program = fakeDriver(Promise.resolve({ code: 0, signal: undefined }))
+  program.stdout.end(lines.map((line) => `${line}\n`).join(''))
+  program.stderr.end()
+  return { interpreter: ['python3'], run: () => program, stop: async () => {}, ended: new Promise(() => {}) }
 }
 
 /** The line of a file with this size, time and name. */

@@ -1,27 +1,25 @@
 // What code in a session may do to the results of its own calls: each of them is answered all the same.
 
 import assert from 'node:assert/strict'
-import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { CallOutput } from '../../src/sandbox/call-output.js'
 import type { RunEnd } from '../../src/sandbox/runs.js'
 import { Repl } from '../../src/sandbox/repl.js'
-import type { GuestProcess } from '../../src/sandbox/runtime.js'
 import { listAt } from '../integration/support/json.js'
 import { until } from '../integration/support/waiting.js'
+import { fakeDriver } from './support/fake-driver.js'
 import { SandboxClient, type SandboxScope, openSandbox } from './support/sandbox.js'
-
-const output = (): CallOutput => new CallOutput(100)
 
 /** How code ends when this is behind its mark. */
 async function endWith(line: string): Promise<RunEnd> {
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
-  const exited = new Promise<never>(() => {})
-  const driver: GuestProcess = { stdin, stdout, stderr, exited, interrupt: () => {}, kill: () => {} }
-  const repl = new Repl(driver, output, () => 'nonce')
-  const ended = repl.evaluate('1')
-  stderr.write('\0nonce\n')
-  stdout.write(`\0nonce${line}\n`)
+  const driver = fakeDriver()
+  const ended = new Repl(
+    driver,
+    () => new CallOutput(100),
+    () => 'nonce',
+  ).evaluate('1')
+  driver.stderr.write('\0nonce\n')
+  driver.stdout.write(`\0nonce${line}\n`)
   return ended
 }
 

@@ -1,12 +1,13 @@
 // A session may have any number of calls: of one that is over nothing stays.
 
 import assert from 'node:assert/strict'
-import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { Deferred } from '../../src/runtime/deferred.js'
 import { CallOutput } from '../../src/sandbox/call-output.js'
 import { Repl } from '../../src/sandbox/repl.js'
+import { fakeDriver } from './support/fake-driver.js'
 
 setFlagsFromString('--expose-gc')
 const collect: unknown = runInNewContext('gc')
@@ -15,21 +16,18 @@ const newOutput = (): CallOutput => new CallOutput(100)
 
 describe('an interpreter', () => {
   test('remembers nothing of code that has ended', async () => {
-    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+    const driver = fakeDriver()
     const outputs: WeakRef<CallOutput>[] = []
-    const repl = new Repl(
-      { stdin, stdout, stderr, exited: new Promise(() => {}), interrupt: () => {}, kill: () => {} },
-      () => {
-        const made = newOutput()
-        outputs.push(new WeakRef(made))
-        return made
-      },
-      () => 'nonce',
-    )
+    const remembered = (): CallOutput => {
+      const made = newOutput()
+      outputs.push(new WeakRef(made))
+      return made
+    }
+    const repl = new Repl(driver, remembered, () => 'nonce')
     for (let index = 0; index < 50; index++) {
       const ended = repl.evaluate('1')
-      stderr.write('\0nonce\n')
-      stdout.write('\0nonce{"ok":true}\n')
+      driver.stderr.write('\0nonce\n')
+      driver.stdout.write('\0nonce{"ok":true}\n')
       assert.equal((await ended).kind, 'done')
     }
     await new Promise((resolve) => setImmediate(resolve))
@@ -41,14 +39,11 @@ describe('an interpreter', () => {
   })
 
   test('that has ended ends the code that runs, and code that comes later', async () => {
-    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
     const exit = { code: 3, signal: undefined }
-    const input = new PassThrough()
-    const exited = new Promise<typeof exit>((resolve) => input.once('data', () => resolve(exit)))
-    const driver = { stdin, stdout, stderr, exited, interrupt: () => {}, kill: () => {} }
-    const repl = new Repl(driver, newOutput, () => 'nonce')
+    const ended = new Deferred<typeof exit>()
+    const repl = new Repl(fakeDriver(ended.promise), newOutput, () => 'nonce')
     const running = repl.evaluate('1')
-    input.write('end')
+    ended.resolve(exit)
     assert.deepEqual(await running, { kind: 'gone', exit })
     assert.deepEqual(await repl.evaluate('1'), { kind: 'gone', exit })
   })

@@ -5,6 +5,7 @@ import { readdirSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { at, listAt } from '../integration/support/json.js'
 import { codeContract, nodeSamples } from './code-contract.js'
+import { principalKey } from '../../src/upstream/contracts/sandbox-config.js'
 import { type SandboxClient, type Said, openSandbox } from './support/sandbox.js'
 
 const section = { templates: { js: { language: 'node' } } }
@@ -81,27 +82,19 @@ describe('the server', () => {
 
   test('refuses methods, tools and arguments in the words that clients know', async (t) => {
     const sandbox = await client(t)
-    const code = '1'
+    const [run, code] = ['execute_code', '1']
     const cases: readonly (readonly [tool: string, args: object, message: string])[] = [
       ['nope', {}, 'Method not found: tool:nope'],
-      ['execute_code', {}, 'Missing required parameter: code'],
-      ['execute_code', { code: null }, 'Missing required parameter: code'],
-      ['execute_code', { code: 5 }, "Parameter 'code' must be a string"],
+      [run, {}, 'Missing required parameter: code'],
+      [run, { code: null }, 'Missing required parameter: code'],
+      [run, { code: 5 }, "Parameter 'code' must be a string"],
+      [run, { code, template: 'a' }, "Parameter 'template' must be one of: ['python', 'node', 'js']"],
+      [run, { code, flavor: 'a' }, "Parameter 'flavor' must be one of: ['small', 'medium', 'large']"],
+      [run, { code, timeout: 1.5 }, "Parameter 'timeout' must be an integer"],
+      [run, { code, timeout: 0 }, "Parameter 'timeout' must be >= 1"],
+      [run, { code, timeout: 301 }, "Parameter 'timeout' must be <= 300"],
       [
-        'execute_code',
-        { code, template: 'a' },
-        "Parameter 'template' must be one of: ['python', 'node', 'js']",
-      ],
-      [
-        'execute_code',
-        { code, flavor: 'a' },
-        "Parameter 'flavor' must be one of: ['small', 'medium', 'large']",
-      ],
-      ['execute_code', { code, timeout: 1.5 }, "Parameter 'timeout' must be an integer"],
-      ['execute_code', { code, timeout: 0 }, "Parameter 'timeout' must be >= 1"],
-      ['execute_code', { code, timeout: 301 }, "Parameter 'timeout' must be <= 300"],
-      [
-        'execute_code',
+        run,
         { code, session_id: 'a/b' },
         "Parameter 'session_id' must be 1 to 128 letters, digits, '.', '_' or '-'",
       ],
@@ -344,17 +337,13 @@ describe('a command', () => {
 describe('long output', () => {
   test('keeps its beginning and its end', async (t) => {
     const sandbox = await client(t, { outputMax: 2048 })
-    const session_id = 'long'
-    const long = await sandbox.code('for (let i = 0; i < 10000; i++) console.log(i);', {
-      session_id,
-      ...node,
-    })
-    assert.equal(long.of('truncated'), true)
-    assert.match(long.text, /^0\n1\n2\n/)
-    assert.match(long.text, /9998\n9999\n$/)
-    const [, cut] = /\[\.\.\. (\d+) bytes are left out here \.\.\.\]/.exec(long.text) ?? []
-    assert.equal(Number(cut) > 46_000, true)
-    assert.equal((await sandbox.code('1', { session_id })).of('truncated'), false)
+    const long = await sandbox.command('seq 10000', { session_id: 'long' })
+    assert.match(
+      long.text,
+      /^1\n2\n3\n[^]*\n\[\.\.\. 46846 bytes are left out here \.\.\.\]\n[^]*9999\n10000\n$/,
+    )
+    const short = await sandbox.command('seq 2', { session_id: 'long' })
+    assert.deepEqual([long.of('truncated'), short.of('truncated')], [true, false])
   })
 
   test('comes as progress while it is written', async (t) => {
@@ -484,7 +473,13 @@ describe('sessions', () => {
     assert.equal((await bob.code('x', { session_id: 's' })).text, "'bob'\n")
     assert.equal((await bob.call('stop_session', { session_id: 's' })).of('success'), true)
     assert.equal(listAt((await ann.call('get_sessions')).of('sessions')).length, 1)
-    assert.equal(listAt((await connect('eve').call('get_sessions')).of('sessions')).length, 0)
+    await ann.command('touch file', { session_id: 's' })
+    const eve = connect('eve')
+    assert.equal(listAt((await eve.call('get_sessions')).of('sessions')).length, 0)
+    for (const tool of ['read_file', 'list_files'])
+      assert.equal((await eve.call(tool, { session_id: 's', path: '.' })).message, 'Session not found: s')
+    const meta = { _meta: { [principalKey]: 'eve' }, uri: 'sandbox://s/file' }
+    assert.equal(at((await eve.raw.request('resources/read', meta)).value, 'error', 'code'), -32002)
   })
 })
 

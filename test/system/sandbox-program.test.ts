@@ -32,39 +32,6 @@ import { SandboxCommands, descendantsOf, marked, programOf } from './support/san
 const commands = new SandboxCommands({ after: (end) => after(end) }, 'root')
 const isRoot = process.getuid?.() === 0
 
-describe('the program of the sandbox', () => {
-  test('killed in a call: the call is told why, other servers notice nothing, the next call works', async (t) => {
-    const config = commands.config('beside.json', {})
-    const time = { command: process.execPath, args: [join(commands.folder, 'program/dist/servers/time.js')] }
-    const written: { mcpServers: Record<string, unknown> } = JSON.parse(readFileSync(config, 'utf8'))
-    writeFileSync(config, JSON.stringify({ mcpServers: { ...written.mcpServers, time } }))
-    const spawned = commands.start(t, ['--stdio', '--silent', '--config', config])
-    const { client } = spawned
-    await client.open()
-    const pid = spawned.child.pid ?? 0
-    const mark = `${3_000_000 + pid}`
-    const call = async (name: string, args: object): Promise<ReturnType<typeof said>> =>
-      said((await client.call(name, args)).value)
-    const zone = { timezone: 'UTC' }
-    assert.match((await call('time__get_current_time', zone)).text, /UTC/)
-    const running = call('box__execute_command', { command: `sleep ${mark}`, session_id: 's' })
-    await until(() => marked(mark).length === 1)
-    const program = programOf(pid)
-    const below = [program, ...descendantsOf(program)]
-    process.kill(program, 'SIGKILL')
-    const answered = await running
-    assert.match(answered.message, /box/, JSON.stringify(answered.value))
-    assert.match((await call('time__get_current_time', zone)).text, /UTC/)
-    await until(() => below.every((each) => gone(each)))
-    assert.deepEqual(marked(mark), [])
-    const next = await call('box__execute_command', { command: 'echo on', session_id: 's' })
-    assert.equal(next.text, 'on\n', JSON.stringify(next.value))
-    assert.equal(at(next.value, 'result', 'session_created'), true)
-    spawned.end()
-    assert.equal(await spawned.exited, 0)
-  })
-})
-
 test('sandbox --check starts sessions, and names what keeps one from starting', async (t) => {
   const checked = async (box: object): Promise<readonly [unknown, string]> => {
     const { child, exited } = commands.start(t, [

@@ -87,26 +87,6 @@ describe('a server behind walls', () => {
     await until(() => below.every((pid) => gone(pid)))
   })
 
-  test('gets SIGTERM alone and once when it stays after the end of its input, and time to end', async (t) => {
-    const { home, open } = place(t)
-    const ended = join(open, 'ended')
-    const script = `
-      const { appendFileSync } = require('node:fs')
-      setInterval(() => {}, 1000)
-      process.on('SIGTERM', () => {
-        appendFileSync(${JSON.stringify(ended)}, 'asked ')
-        setTimeout(() => { appendFileSync(${JSON.stringify(ended)}, 'done'); process.exit() }, 100)
-      })
-      import(${JSON.stringify(everything)})`
-    const sandbox = { filesystem: { read: [packages], write: [open] } }
-    const config = configFile(t, { slow: { command: process.execPath, args: ['-e', script], sandbox } })
-    const { client, finish } = spawned(t, config, { ...process.env, HOME: home })
-    await client.open()
-    await client.call('slow__echo', { message: 'on' })
-    assert.equal(await finish(), 0)
-    assert.equal(readFileSync(ended, 'utf8'), 'asked done')
-  })
-
   test('reaches no host that is not named; doctor shows what was refused', async (t) => {
     const script = `
       import { connect } from 'node:net'

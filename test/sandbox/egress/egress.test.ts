@@ -14,6 +14,7 @@ import { openWayOut } from '../../../src/sandbox/guest/way-out.js'
 import { numberAt } from '../../integration/support/json.js'
 import { realHello } from '../support/hello.js'
 import { scratch } from '../../integration/support/spawned.js'
+import { FakeClock } from '../../upstream/support/fake-clock.js'
 import type { LogRecord, SocketPlace } from '../../../src/runtime/runtime.js'
 
 const ADDRESS = '93.184.216.34'
@@ -52,35 +53,6 @@ class FakeServer {
 
   end(): void {
     this.socket.push(null)
-  }
-}
-
-/** Time that stands until it is moved. */
-class FakeTime {
-  #now = 0
-  readonly #timers = new Set<{ readonly at: number; readonly fire: () => void }>()
-
-  get waiting(): number {
-    return this.#timers.size
-  }
-
-  now(): number {
-    return this.#now
-  }
-
-  setTimer(delayMs: number, fire: () => void): { cancel(): void } {
-    const timer = { at: this.#now + delayMs, fire }
-    this.#timers.add(timer)
-    return { cancel: () => void this.#timers.delete(timer) }
-  }
-
-  async pass(ms: number): Promise<void> {
-    // In steps: a timer that is late is put off.
-    for (const end = this.#now + ms; this.#now < end;) {
-      this.#now = Math.min(end, this.#now + 500)
-      for (const timer of this.#timers) if (timer.at <= this.#now && this.#timers.delete(timer)) timer.fire()
-      await settled()
-    }
   }
 }
 
@@ -123,7 +95,7 @@ async function settled(): Promise<void> {
 }
 
 class Scene {
-  readonly time = new FakeTime()
+  readonly clock = new FakeClock()
   readonly servers: FakeServer[] = []
   readonly asked: string[] = []
   readonly log: LogRecord[] = []
@@ -137,8 +109,8 @@ class Scene {
 
   constructor(hosts: readonly string[] = ['good.example', 'api.example:8443']) {
     this.runtime = {
-      now: () => this.time.now(),
-      setTimer: (delayMs, fire) => this.time.setTimer(delayMs, fire),
+      now: () => this.clock.now(),
+      setTimer: (delayMs, fire) => this.clock.setTimer(delayMs, fire),
       resolve: async (name, signal) => {
         this.asked.push(name)
         signal.addEventListener('abort', () => this.givenUp++)
@@ -153,6 +125,14 @@ class Scene {
       },
     }
     this.egress = new Egress(hosts, 'session s-1', this.runtime, (record) => void this.log.push(record))
+  }
+
+  /** In steps: a timer that is late is put off. */
+  async pass(ms: number): Promise<void> {
+    for (const end = this.clock.now() + ms; this.clock.now() < end;) {
+      this.clock.advance(Math.min(end - this.clock.now(), 500))
+      await settled()
+    }
   }
 
   connect(): Program {
@@ -197,7 +177,7 @@ describe('a tunnel', () => {
       program.input.end('the end')
       await settled()
       assert(program.isDropped)
-      assert.equal(scene.time.waiting, 0)
+      assert.equal(scene.clock.timers, 0)
     }
   })
 
@@ -214,7 +194,7 @@ describe('a tunnel', () => {
       assert.equal(scene.servers[0]?.text, '', 'nothing of it reaches the server')
       assert(scene.servers[0].socket.destroyed)
       assert.match(scene.log[0]?.message ?? '', why)
-      await scene.time.pass(6000)
+      await scene.pass(6000)
       assert(program.isDropped)
     })
 
@@ -223,13 +203,13 @@ describe('a tunnel', () => {
     const program = await scene.ask(TUNNEL)
     scene.servers[0]?.end()
     for (let i = 0; i < 3; i++) {
-      await scene.time.pass(4000)
+      await scene.pass(4000)
       await program.say('x')
     }
     assert.deepEqual([program.isDropped, program.output.writableFinished], [false, true])
-    await scene.time.pass(6000)
+    await scene.pass(6000)
     assert(program.isDropped)
-    assert.equal(scene.time.waiting, 0)
+    assert.equal(scene.clock.timers, 0)
   })
 
   // A write to a closed socket fails, and Node.js then discards what the socket has received.
@@ -288,9 +268,9 @@ describe('a request', () => {
   test('that does not come is not waited for without end', async () => {
     const scene = new Scene()
     const program = await scene.ask('CONNECT good')
-    await scene.time.pass(31_000)
+    await scene.pass(31_000)
     assert.deepEqual([program.heard, program.isDropped], ['', true])
-    assert.equal(scene.time.waiting, 0)
+    assert.equal(scene.clock.timers, 0)
   })
 
   for (const [title, bytes] of [
@@ -377,7 +357,7 @@ describe('a host', () => {
     assert.match((await scene.ask(TUNNEL)).heard, /^HTTP\/1\.1 502 .*its name was not found\r\n/)
     scene.isSlow = true
     const program = await scene.ask(TUNNEL)
-    await scene.time.pass(11_000)
+    await scene.pass(11_000)
     assert.match(program.heard, /^HTTP\/1\.1 504 .*not found in time\r\n/)
     assert.equal(scene.givenUp, 2, 'nobody waits for the answer any more')
   })
@@ -393,8 +373,8 @@ describe('connections', () => {
       await settled()
       assert(scene.servers.every(({ socket }) => socket.destroyed))
       assert.equal(program.isDropped, true)
-      await scene.time.pass(40_000)
-      assert.equal(scene.time.waiting, 0)
+      await scene.pass(40_000)
+      assert.equal(scene.clock.timers, 0)
     }
   })
 
@@ -403,7 +383,7 @@ describe('connections', () => {
     scene.isSlow = true
     const program = await scene.ask(TUNNEL)
     program.leave()
-    await scene.time.pass(40_000)
+    await scene.pass(40_000)
     assert.deepEqual([scene.log, scene.givenUp], [[], 1])
   })
 
@@ -425,7 +405,7 @@ describe('connections', () => {
     const scene = new Scene()
     const [still, busy] = [await scene.ask(TUNNEL), await scene.ask(TUNNEL)]
     for (let i = 0; i < 4; i++) {
-      await scene.time.pass(100_000)
+      await scene.pass(100_000)
       scene.servers[1]?.say('x')
       await settled()
     }
@@ -466,7 +446,7 @@ describe('connections', () => {
     const late = await scene.ask(TUNNEL)
     assert.match(late.heard, /^HTTP\/1\.1 503 good\.example:443 has to wait: too many connections/)
     assert.equal(scene.asked.length, 600)
-    await scene.time.pass(61_000)
+    await scene.pass(61_000)
     assert.match((await scene.ask(TUNNEL)).heard, /^HTTP\/1\.1 200 /)
   })
 
@@ -484,7 +464,7 @@ describe('connections', () => {
     const scene = new Scene()
     for (let i = 0; i < 50; i++) await scene.ask('CONNECT other.example:443 HTTP/1.1\r\n\r\n')
     assert.equal(scene.log.length, 10)
-    await scene.time.pass(61_000)
+    await scene.pass(61_000)
     await scene.ask('CONNECT other.example:443 HTTP/1.1\r\n\r\n')
     assert.equal(scene.log.length, 11)
     assert(scene.log.every(({ message }) => /^session s-1 was refused [\x20-\x7e]+$/.test(message)))
