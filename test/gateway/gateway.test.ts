@@ -1,7 +1,6 @@
 // The gateway with real servers behind it and clients that others wrote.
 
 import assert from 'node:assert/strict'
-import { type Socket, connect, createServer } from 'node:net'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -21,12 +20,10 @@ import { clockTime } from '../../src/gateway/status.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { Deferred } from '../../src/runtime/deferred.js'
 import { everything, itEcho, itServer, root, time } from '../integration/support/programs.js'
-import { handshake, message, send } from '../transports/support/http.js'
+import { message, send } from '../transports/support/http.js'
 import { gatewayOf } from '../integration/support/gateway.js'
-
-interface Scope {
-  after(run: () => void | Promise<void>): void
-}
+import type { Scope } from '../support/scope.js'
+import { Relay } from '../support/relay.js'
 
 const gateway = (
   scope: Scope,
@@ -160,53 +157,14 @@ describe('three clients that others wrote', () => {
         }),
       )
     })
-
-  test('end their sessions, and are told when one is gone', async (t) => {
-    const { origin: url, port } = await gateway(t, {
-      default: schema({ every: { ...everything, prefix: false } }),
-    })
-    const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`))
-    const client = new Client({ name: 'dan', version: '1' })
-    await client.connect(transport)
-    const { sessionId = '' } = transport
-    await transport.terminateSession()
-    await client.close()
-    const answer = await send(port, { body: message('ping', 1), headers: { 'mcp-session-id': sessionId } })
-    assert.equal(answer.status, 404)
-  })
 })
-
-/** A way to a port that can be cut. */
-async function relay(scope: Scope, port: number): Promise<{ port: number; cut: () => void }> {
-  const sockets = new Set<Socket>()
-  const server = createServer((near) => {
-    const far = connect(port, '127.0.0.1')
-    for (const socket of [near, far]) {
-      sockets.add(socket)
-      socket.on('error', () => undefined)
-      socket.on('close', () => sockets.delete(socket))
-    }
-    near.pipe(far).pipe(near)
-  })
-  const cut = (): void => {
-    for (const socket of sockets) socket.destroy()
-  }
-  scope.after(() => {
-    server.close()
-    cut()
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  assert.ok(typeof address === 'object' && address !== null)
-  return { port: address.port, cut }
-}
 
 test('a client whose connections are cut in the middle of a call gets its answer', async (t) => {
   const servers = schema({ every: { ...everything, prefix: false } })
   // Through the relay the port is another one.
   const opened = await gateway(t, { default: servers }, {}, { allowedHosts: ['127.0.0.1'] })
-  const { port, cut } = await relay(t, opened.port)
-  const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`))
+  const relay = await Relay.open(t, opened.port)
+  const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${relay.port}/mcp`))
   const client = new Client({ name: 'eve', version: '1' })
   await client.connect(transport)
   t.after(() => client.close())
@@ -215,7 +173,7 @@ test('a client whose connections are cut in the middle of a call gets its answer
   const calling = client.callTool(named, undefined, { onprogress: () => begun.resolve() })
   // The client library drops progress that comes in one piece with the answer.
   await Promise.race([begun.promise, calling])
-  cut()
+  relay.cut()
   assert.match(JSON.stringify(await calling), /operation completed/)
 })
 
@@ -360,19 +318,6 @@ describe('the pages of a gateway', () => {
   })
 })
 
-describe('a person with a command line', () => {
-  test('is told of wrong arguments as the revision in the header says', async (t) => {
-    const { port } = await gateway(t, { default: schema({ Time: time }) })
-    const params = { name: 'Time__get_current_time', arguments: {} }
-    const body = message('tools/call', 1, params)
-    const answer = async (headers: Record<string, string>): Promise<string> =>
-      (await send(port, { body, headers })).body
-    assert.match(await answer({ 'mcp-protocol-version': '2025-11-25' }), /"isError":true/)
-    assert.match(await answer({ 'mcp-protocol-version': '2025-06-18' }), /"error":\{"code":-32602/)
-    assert.match(await answer({}), /"error":\{"code":-32602/)
-  })
-})
-
 test('a web page of this machine that is named speaks a whole session, another one is told what to do', async (t) => {
   const origin = 'http://localhost:5173'
   const { port } = await gateway(t, { default: schema({ Time: time }) }, { cors: { origins: [origin] } })
@@ -439,23 +384,6 @@ describe('a gateway that may be reached from elsewhere', () => {
     )
   })
 
-  test('is told the names by which it is known', async (t) => {
-    const servers = { default: schema({ Time: time }) }
-    const { port } = await gateway(t, servers, {
-      allowedHosts: ['mcp.example.com', 'other.example.com:8443'],
-    })
-    const status = async (host: string): Promise<number> =>
-      (await send(port, { body: message('ping', 1), headers: { host } })).status
-    for (const [host, wanted] of [
-      ['mcp.example.com', 200],
-      ['mcp.example.com:80', 200],
-      ['other.example.com:8443', 200],
-      ['other.example.com', 403],
-      ['example.com', 403],
-    ] as const)
-      assert.equal(await status(host), wanted, host)
-  })
-
   test('is told the line for a name by which it is not known', async (t) => {
     const { port } = await gateway(t, { default: schema({ Time: time }) })
     const body = message('ping', 1)
@@ -504,23 +432,6 @@ describe('a gateway that may be reached from elsewhere', () => {
       message: /give it another `port`/,
     })
   })
-})
-
-test('a session that says exit is over, and nothing else is', async (t) => {
-  const { port } = await gateway(t, { default: schema({ Time: time }) })
-  const headers = await handshake(port)
-  assert.match((await send(port, { body: message('shutdown', 1), headers })).body, /"result":\{\}/)
-  assert.equal((await send(port, { body: message('notifications/exit'), headers })).status, 202)
-  assert.equal((await send(port, { body: message('ping', 2), headers })).status, 404)
-  assert.equal((await send(port, { body: message('ping', 2) })).status, 200)
-})
-
-test('every session has an id of its own', async (t) => {
-  const { port } = await gateway(t, { default: schema({ Time: time }) })
-  const ids = new Set<string>()
-  for (let n = 0; n < 200; n++) ids.add(String((await handshake(port))['mcp-session-id']))
-  assert.equal(ids.size, 200)
-  for (const id of ids) assert.match(id, /^[0-9a-f]{6}\.[\w-]{80,200}$/)
 })
 
 test('a library user serves a proxy on HTTP', async (t) => {

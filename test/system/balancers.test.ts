@@ -2,18 +2,17 @@
 
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
-import { connect } from 'node:net'
 import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { resolveConfig } from '../../src/config/config.js'
 import { openGateway } from '../../src/gateway/gateway.js'
-import { at, numberAt, parsed, textAt } from '../integration/support/json.js'
+import { at, parsed, textAt } from '../integration/support/json.js'
 import { itServer, root } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { EventReader, handshake, message, messageIn, open, send } from '../transports/support/http.js'
 import { balancers, checked, haproxyProgram, nginxKeepingAlive } from './support/balancers.js'
-import { Relay } from './support/relay.js'
 import { HANG_MS, untilAnswered } from '../integration/support/waiting.js'
+import { Relay } from '../support/relay.js'
 import { suiteScope } from '../support/scope.js'
 import { startProgram } from './support/system-program.js'
 
@@ -64,15 +63,6 @@ type Operation = (port: number) => Promise<void>
 
 const operations: readonly (readonly [string, Operation])[] = [
   [
-    'an answer as an event',
-    async (port) => {
-      const headers = { ...(await handshake(port)), accept: 'text/event-stream' }
-      const answer = await send(port, { headers, body: call(1, 'nonce', { n: 'one' }) })
-      assert.equal(answer.headers['content-type'], 'text/event-stream')
-      assert.match(answer.body, /data: \{"jsonrpc":"2\.0","id":1,/)
-    },
-  ],
-  [
     'a question in the middle of a call, whose answer is waited for',
     async (port) => {
       const session = await askable(port)
@@ -107,20 +97,6 @@ const operations: readonly (readonly [string, Operation])[] = [
     },
   ],
   [
-    'the rest of a stream that was cut',
-    async (port) => {
-      const session = await handshake(port)
-      const cut = new EventReader(await open(port, { headers: session, body: call(1, 'hold', { key: 'r' }) }))
-      await until(() => Promise.resolve(cut.all.length > 0))
-      cut.cut()
-      await send(port, { headers: session, body: call(2, 'release', { key: 'r' }) })
-      const headers = { ...session, accept: 'text/event-stream', 'last-event-id': cut.all.at(-1)?.id ?? '' }
-      const reader = new EventReader(await open(port, { method: 'GET', headers }))
-      assert.match((await reader.next())?.data ?? '', /"id":1,.*\\"n\\":\\"r\\"/)
-      assert.equal(await reader.next(), undefined)
-    },
-  ],
-  [
     'a call whose client goes away, which goes on',
     async (port) => {
       for (const headers of [await handshake(port), {}]) {
@@ -138,35 +114,6 @@ const operations: readonly (readonly [string, Operation])[] = [
       for (const accept of ['application/json', 'text/event-stream']) {
         const answer = await send(port, { headers: { accept }, body: call(1, 'nonce', { n }) })
         assert.equal(digest(textAt(saidIn(answer.body), 'n')), digest(n))
-      }
-    },
-  ],
-  [
-    'a large request that is never finished',
-    async (port) => {
-      const socket = connect(port, '127.0.0.1')
-      const length = `Content-Length: ${10 * MiB}`
-      socket.write(
-        `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`,
-      )
-      socket.write('x'.repeat(MiB))
-      await new Promise((resolve) => socket.once('drain', resolve))
-      socket.destroy()
-      assert.equal((await send(port, { body: message('ping', 1) })).status, 200)
-    },
-  ],
-  [
-    '200 calls of two sessions with the same ids, at once',
-    async (port) => {
-      const sessions = [await handshake(port), await handshake(port)]
-      const ids = Array.from({ length: 100 }, (_, id) => id + 1)
-      const asked = sessions.flatMap((headers, who) => ids.map((id) => ({ headers, id, n: `${who}-${id}` })))
-      const answers = asked.map(({ headers, id, n }) =>
-        send(port, { headers, body: call(id, 'turn', { n, ticks: 3 }) }),
-      )
-      for (const [index, { body }] of (await Promise.all(answers)).entries()) {
-        assert.equal(numberAt(messageIn(body), 'id'), asked[index]?.id)
-        assert.equal(textAt(saidIn(body), 'n'), asked[index]?.n)
       }
     },
   ],

@@ -10,7 +10,6 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
-  readFileSync,
   readdirSync,
   rmSync,
   symlinkSync,
@@ -23,11 +22,9 @@ import { text } from 'node:stream/consumers'
 import { after, describe, test } from 'node:test'
 import { realRuntime } from '../../src/real-runtime.js'
 import { chooseRuntime } from '../../src/sandbox/runtimes.js'
-import { at } from '../integration/support/json.js'
-import { gone, until } from '../integration/support/waiting.js'
+import { until } from '../integration/support/waiting.js'
 import { ran, shell, startedMachine } from '../sandbox/machine-contract.js'
-import { said } from '../sandbox/support/sandbox.js'
-import { SandboxCommands, descendantsOf, marked, programOf } from './support/sandbox-commands.js'
+import { SandboxCommands } from './support/sandbox-commands.js'
 
 const commands = new SandboxCommands({ after: (end) => after(end) }, 'root')
 const isRoot = process.getuid?.() === 0

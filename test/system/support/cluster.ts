@@ -7,7 +7,7 @@ import { tokenOf } from '../../integration/support/gateway.js'
 import { cli } from '../../integration/support/programs.js'
 import { type Scope, scratch } from '../../integration/support/spawned.js'
 import { Ledger } from './ledger.js'
-import { Relay } from './relay.js'
+import { Relay } from '../../support/relay.js'
 import { Restartable } from './restartable.js'
 
 /** The users of a cluster, and their tokens. */

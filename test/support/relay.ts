@@ -2,8 +2,8 @@
 
 import { type Server, type Socket, connect, createServer } from 'node:net'
 import { once } from 'node:events'
-import { numberAt } from '../../integration/support/json.js'
-import type { Scope } from '../../integration/support/spawned.js'
+import { numberAt } from '../integration/support/json.js'
+import type { Scope } from './scope.js'
 
 /** Passes connections on to a port, and counts them. */
 export class Relay {
@@ -34,10 +34,15 @@ export class Relay {
     relay.#server.listen(0, '127.0.0.1')
     await once(relay.#server, 'listening')
     scope.after(() => {
-      for (const socket of relay.#sockets) socket.destroy()
+      relay.cut()
       relay.#server.close()
     })
     return relay
+  }
+
+  /** Ends every connection, and takes new ones. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy()
   }
 
   /** How many ends of connections there are. */
