@@ -1,7 +1,7 @@
 // Callbacks that others make, and addresses that are none: what reaches the browser, and what a login accepts.
 
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { networkInterfaces } from 'node:os'
@@ -13,6 +13,7 @@ import { LoginError } from '../../src/login/login-error.js'
 import { freePort } from '../integration/support/free-port.js'
 import { scratch } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
+import { TestBrowser } from './place.js'
 
 interface Asked {
   readonly method?: string
@@ -88,17 +89,6 @@ describe('the page of a login', () => {
   })
 })
 
-/** A program that writes its arguments to a file, and the path of that. */
-function recorder(folder: string): readonly [browser: string, seen: string] {
-  const [browser, seen] = [join(folder, 'browser.mjs'), join(folder, 'seen')]
-  const record = `import { renameSync, writeFileSync } from 'node:fs'
-    writeFileSync('${seen}.tmp', JSON.stringify(process.argv.slice(2)))
-    renameSync('${seen}.tmp', '${seen}')`
-  writeFileSync(browser, `#!${process.execPath}\n${record}\n`)
-  chmodSync(browser, 0o755)
-  return [browser, seen]
-}
-
 describe('a browser', () => {
   const addresses: readonly [string, boolean][] = [
     ['javascript:alert(1)', false],
@@ -111,11 +101,11 @@ describe('a browser', () => {
   for (const [address, isOpened] of addresses)
     test(`gets ${address} ${isOpened ? 'as one word' : 'never'}`, async (t) => {
       const folder = scratch(t)
-      const [browser, seen] = recorder(folder)
-      assert.equal(await openBrowser(address, { BROWSER: browser, PATH: process.env['PATH'] }), isOpened)
-      if (!isOpened) return assert(!existsSync(seen))
-      await until(() => existsSync(seen))
-      assert.deepEqual(JSON.parse(readFileSync(seen, 'utf8')), [address])
+      const browser = new TestBrowser(folder, '')
+      const env = { BROWSER: browser.path, PATH: process.env['PATH'] }
+      assert.equal(await openBrowser(address, env), isOpened)
+      if (isOpened) await until(() => browser.starts.length > 0)
+      assert.deepEqual(browser.starts, isOpened ? [[address]] : [])
       assert(!existsSync(join(folder, 'pwned')) && !existsSync('pwned'))
     })
 
@@ -126,10 +116,10 @@ describe('a browser', () => {
   ]
   for (const [title, value, args] of lists)
     test(`that $BROWSER names ${title} is opened`, async (t) => {
-      const [browser, seen] = recorder(scratch(t))
-      assert.equal(await openBrowser('https://auth.example/', { BROWSER: value(browser) }), true)
-      await until(() => existsSync(seen))
-      assert.deepEqual(JSON.parse(readFileSync(seen, 'utf8')), [...args, 'https://auth.example/'])
+      const browser = new TestBrowser(scratch(t), '')
+      assert.equal(await openBrowser('https://auth.example/', { BROWSER: value(browser.path) }), true)
+      await until(() => browser.starts.length > 0)
+      assert.deepEqual(browser.starts, [[...args, 'https://auth.example/']])
     })
 
   test('that nobody names is opened by a program of the system alone', (t) => {

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
+import type { Scope } from '../support/scope.js'
 
 export interface AuthorizationOptions {
   /** Members that replace those of the metadata of the authorization server; undefined removes one. */
@@ -87,6 +88,13 @@ export class AuthorizationServer {
 
   constructor(options: AuthorizationOptions = {}) {
     this.options = options
+  }
+
+  /** Listens until the test is over. */
+  static async open(scope: Scope, options: AuthorizationOptions = {}): Promise<AuthorizationServer> {
+    const server = await new AuthorizationServer(options).listen()
+    scope.after(() => server.close())
+    return server
   }
 
   async listen(): Promise<this> {

@@ -1,25 +1,23 @@
 // A login, its renewals and its end in a gateway that says all it can: no token, code, state or verifier is among it.
 
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { cli } from '../integration/support/programs.js'
 import { configFile, inspectorOf, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { until, untilAnswered } from '../integration/support/waiting.js'
 import { AuthorizationServer } from './authorization-server.js'
+import { TestBrowser } from './place.js'
 
 test('no secret of a login is said anywhere', async (t) => {
-  const server = await new AuthorizationServer({ echoes: true }).listen()
-  t.after(() => server.close())
+  const server = await AuthorizationServer.open(t, { echoes: true })
   const home = scratch(t)
-  const [browser, record] = [join(home, 'browser.mjs'), join(home, 'session.jsonl')]
-  writeFileSync(browser, `#!${process.execPath}\nawait fetch(process.argv[2])\n`)
-  chmodSync(browser, 0o755)
+  const record = join(home, 'session.jsonl')
   const config = configFile(t, { guarded: { url: server.url } })
   const args = [cli, 'http', '--port', '0', '--config', config, '--verbose', '--record', record, '--ui']
   const gateway = spawnProgram(t, process.execPath, args, {
-    env: { ...process.env, HOME: home, BROWSER: browser },
+    env: { ...process.env, HOME: home, BROWSER: new TestBrowser(home).path },
   })
   t.after(() => gateway.kill())
   const wholeLines = (): string => gateway.stderr.slice(0, gateway.stderr.lastIndexOf('\n') + 1)

@@ -1,7 +1,7 @@
 // `connect` to a server that wants a login: the client waits for the person, and the login outlives the client.
 
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import { claim } from '../integration/support/claim.js'
@@ -9,51 +9,26 @@ import { at, textAt } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
 import { Spawned, scratch } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
-import { type AuthorizationOptions, AuthorizationServer } from './authorization-server.js'
+import { AuthorizationServer } from './authorization-server.js'
+import { TestBrowser } from './place.js'
 
-interface Place {
-  readonly server: AuthorizationServer
-  /** Starts the proxy as a client does. */
-  readonly start: () => Spawned
-  /** Lets the person go on. */
-  readonly goOn: () => void
-  /** Lets the person wait in the pages that open from now on. */
-  readonly hold: () => void
-  /** How often the browser was opened. */
-  readonly tabs: () => number
-}
-
-/** The person goes on at once, or when `goOn` is called; there may be no browser at all. */
-async function place(
-  t: TestContext,
-  person: 'quick' | 'slow' | 'away',
-  options: AuthorizationOptions = {},
-): Promise<Place> {
-  const server = await new AuthorizationServer(options).listen()
-  t.after(() => server.close())
+/** The person goes on at once, or when `goOn` is called. */
+async function place(t: TestContext, person: 'quick' | 'slow') {
+  const server = await AuthorizationServer.open(t)
   const home = scratch(t)
-  const [browser, seen, go] = ['browser.mjs', 'tabs', 'go'].map((name) => join(home, name))
-  assert(browser !== undefined && seen !== undefined && go !== undefined)
-  const script = [
-    `#!${process.execPath}`,
-    `import { appendFileSync, existsSync } from 'node:fs'`,
-    `appendFileSync(${JSON.stringify(seen)}, 'x')`,
-    `while (!existsSync(${JSON.stringify(go)})) await new Promise((resolve) => setTimeout(resolve, 20))`,
-    'await fetch(process.argv[2])',
-  ]
-  writeFileSync(browser, script.join('\n'))
-  chmodSync(browser, 0o755)
+  const go = join(home, 'go')
+  const waits = `while (!existsSync('${go}')) await new Promise((resolve) => setTimeout(resolve, 20))`
+  const browser = new TestBrowser(home, `${waits}\nawait fetch(process.argv[2])`)
   const goOn = (): void => writeFileSync(go, '')
-  const hold = (): void => rmSync(go, { force: true })
   if (person === 'quick') goOn()
-  const own = person === 'away' ? { BROWSER: '', CI: 'true' } : { BROWSER: browser }
+  /** Starts the proxy as a client does. */
   const start = (): Spawned => {
-    const env = { ...process.env, HOME: home, ...own }
+    const env = { ...process.env, HOME: home, BROWSER: browser.path }
     const spawned = new Spawned(process.execPath, [cli, 'connect', server.url, '--verbose'], { env })
     t.after(() => spawned.kill())
     return spawned
   }
-  return { server, start, goOn, hold, tabs: () => (existsSync(seen) ? readFileSync(seen, 'utf8').length : 0) }
+  return { server, start, goOn, tabs: () => browser.tabs.length }
 }
 
 const nameOf = (opened: unknown): string => textAt(opened, 'serverInfo', 'name')

@@ -4,33 +4,22 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import { type ShowCode, logInByDevice } from '../../src/login/login-flow.js'
-import { type Login, LoginStore } from '../../src/login/login-store.js'
-import { realRuntime } from '../../src/real-runtime.js'
+import { LoginStore } from '../../src/login/login-store.js'
 import { scratch } from '../integration/support/spawned.js'
 import { type AuthorizationOptions, AuthorizationServer } from './authorization-server.js'
-
-interface Done {
-  readonly login: Promise<Login>
-  readonly shown: unknown[]
-  /** Between two requests, in milliseconds. */
-  readonly pauses: number[]
-  readonly server: AuthorizationServer
-}
+import { openRuntime } from './place.js'
 
 /** Answers of the token endpoint, in their order. */
-async function run(t: TestContext, answers: object[], more: AuthorizationOptions = {}): Promise<Done> {
+async function run(t: TestContext, answers: object[], more: AuthorizationOptions = {}) {
   const onGrant: AuthorizationOptions['onGrant'] = (asked) => {
     assert.equal(asked.get('grant_type'), 'urn:ietf:params:oauth:grant-type:device_code')
     assert.deepEqual([asked.get('device_code'), asked.get('client_id')], ['device', 'client-1'])
     return answers.shift()
   }
   const metadata = { authorization_endpoint: undefined, code_challenge_methods_supported: undefined }
-  const server = await new AuthorizationServer({ onGrant, metadata, ...more }).listen()
-  const real = realRuntime()
-  t.after(async () => {
-    server.close()
-    await real.close()
-  })
+  const server = await AuthorizationServer.open(t, { onGrant, metadata, ...more })
+  const real = openRuntime(t)
+  /** Between two requests, in milliseconds. */
   const pauses: number[] = []
   // What takes ten seconds or longer is the limit of a request.
   const setTimer: typeof real.setTimer = (ms, fire) => {
@@ -38,16 +27,11 @@ async function run(t: TestContext, answers: object[], more: AuthorizationOptions
     pauses.push(ms)
     return real.setTimer(0, fire)
   }
-  const runtime = {
-    env: real.env,
-    now: () => real.now(),
-    wallNow: () => real.wallNow(),
-    setTimer,
-  }
   const shown: unknown[] = []
   const show: ShowCode = async ({ address, userCode }) => void shown.push([address, userCode])
   const store = new LoginStore(join(scratch(t), 'auth'), real)
-  return { login: logInByDevice({ url: server.url }, store, runtime, show), shown, pauses, server }
+  const login = logInByDevice({ url: server.url }, store, { ...real, setTimer }, show)
+  return { login, shown, pauses, server }
 }
 
 const pending = { error: 'authorization_pending' }

@@ -1,11 +1,10 @@
 // Many processes of one user with one login, whose tokens expire all the time and which are killed at random.
 
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { at, textAt } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
 import { type Scope, Spawned, configFile, scratch } from '../integration/support/spawned.js'
 import { AuthorizationServer } from './authorization-server.js'
+import { TestBrowser } from './place.js'
 
 export interface FleetPlan {
   readonly processes: number
@@ -48,7 +47,7 @@ class Fleet {
   readonly #server: AuthorizationServer
   readonly #plan: FleetPlan
   readonly #config: string
-  readonly #tabs: string
+  readonly #browser: TestBrowser
   readonly #env: Readonly<Record<string, string | undefined>>
   readonly #members: Spawned[] = []
   readonly #failures: string[] = []
@@ -64,13 +63,9 @@ class Fleet {
     this.#plan = plan
     this.#seed = plan.seed
     const home = scratch(t)
-    this.#tabs = join(home, 'tabs')
-    const browser = join(home, 'browser.mjs')
-    const record = `import { appendFileSync } from 'node:fs'\nappendFileSync('${this.#tabs}', 'x')\n`
-    writeFileSync(browser, `#!${process.execPath}\n${record}await fetch(process.argv[2])\n`)
-    chmodSync(browser, 0o755)
+    this.#browser = new TestBrowser(home)
     this.#config = configFile(t, { guarded: { url: server.url } })
-    this.#env = { ...process.env, HOME: home, BROWSER: browser }
+    this.#env = { ...process.env, HOME: home, BROWSER: this.#browser.path }
     server.options = {
       isLost: () => this.#killed > this.#killedAtRefresh,
       onRefresh: () => this.#onRefresh(),
@@ -113,10 +108,9 @@ class Fleet {
 
   end(expiries: number): FleetResult {
     const { refreshes, reuses, lost } = this.#server
-    const tabs = existsSync(this.#tabs) ? readFileSync(this.#tabs, 'utf8').length : 0
     this.#stderr += this.#members.map(({ stderr }) => stderr).join('')
     const [killed, failures, stderr] = [this.#killed, this.#failures, this.#stderr]
-    return { expiries, tabs, refreshes, reuses, lost, killed, failures, stderr }
+    return { expiries, tabs: this.#browser.tabs.length, refreshes, reuses, lost, killed, failures, stderr }
   }
 
   async #begin(index: number): Promise<Spawned> {

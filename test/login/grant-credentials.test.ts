@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import { TransportError } from '../../src/jsonrpc/jsonrpc-errors.js'
 import { GrantCredentials } from '../../src/login/grant-credentials.js'
-import { realRuntime } from '../../src/real-runtime.js'
 import type { CredentialVerdict } from '../../src/transports/http-client/options.js'
 import type { LoginSettings, UnattendedGrant } from '../../src/upstream/contracts/server-config.js'
 import { scratch } from '../integration/support/spawned.js'
 import { type AuthorizationOptions, AuthorizationServer } from './authorization-server.js'
+import { openRuntime } from './place.js'
 
 const settings: LoginSettings = {
   assumesPkce: false,
@@ -37,42 +37,27 @@ const plain: UnattendedGrant = {
   identityProvider: undefined,
 }
 
-interface Place {
-  readonly server: AuthorizationServer
-  /** The parameters of every request for a token, with `proof`. */
-  readonly asked: object[]
-  readonly credentials: (
-    grant?: Partial<UnattendedGrant>,
-    more?: Partial<LoginSettings>,
-    url?: string,
-    now?: () => number,
-  ) => GrantCredentials
-}
-
 type Answer = AuthorizationOptions['onGrant']
 
-async function place(t: TestContext, answer?: Answer): Promise<Place> {
+async function place(t: TestContext, answer?: Answer) {
+  /** The parameters of every request for a token, with `proof`. */
   const asked: object[] = []
   const onGrant: Answer = (parameters, proof) => {
     asked.push({ ...Object.fromEntries(parameters), ...(proof !== undefined && { proof }) })
     return answer?.(parameters, proof) ?? { access_token: `access-${asked.length}`, token_type: 'bearer' }
   }
   const metadata = { code_challenge_methods_supported: undefined, authorization_endpoint: undefined }
-  const server = await new AuthorizationServer({ onGrant, metadata }).listen()
-  const runtime = realRuntime()
-  t.after(async () => {
-    server.close()
-    await runtime.close()
-  })
-  const credentials: Place['credentials'] = (grant, more, url = server.url, now = () => runtime.now()) => {
+  const server = await AuthorizationServer.open(t, { onGrant, metadata })
+  const runtime = openRuntime(t)
+  const credentials = (
+    grant: Partial<UnattendedGrant> = {},
+    more: Partial<LoginSettings> = {},
+    url = server.url,
+    now = () => runtime.now(),
+  ) => {
     const login = { settings: { ...settings, ...more }, grant: { ...plain, ...grant } }
-    return new GrantCredentials({
-      name: 'tracker',
-      url,
-      ...login,
-      runtime: { ...runtime, now },
-      tell: () => {},
-    })
+    const around = { runtime: { ...runtime, now }, tell: () => {} }
+    return new GrantCredentials({ name: 'tracker', url, ...login, ...around })
   }
   return { server, asked, credentials }
 }

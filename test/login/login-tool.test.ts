@@ -2,37 +2,28 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
-import { homeOf, ownPath } from '../../src/config/file.js'
-import { LoginStore } from '../../src/login/login-store.js'
-import { realRuntime } from '../../src/real-runtime.js'
 import { claim } from '../integration/support/claim.js'
 import { gatewayOf } from '../integration/support/gateway.js'
 import { message, send } from '../transports/support/http.js'
 import type { RawClient } from '../integration/support/client.js'
 import { at, listAt, textAt } from '../integration/support/json.js'
-import { type TestProxy, libraryProxy } from '../integration/support/library.js'
+import { libraryProxy } from '../integration/support/library.js'
 import { itEcho } from '../integration/support/programs.js'
 import { untilAnswered } from '../integration/support/waiting.js'
 import { type AuthorizationOptions, AuthorizationServer, browse } from './authorization-server.js'
-
-interface Place extends TestProxy {
-  readonly server: AuthorizationServer
-  readonly store: LoginStore
-}
+import { noBrowserEnv, openRuntime, storeAtHome } from './place.js'
 
 async function place(
   t: TestContext,
   person: 'here' | 'elsewhere' = 'here',
-  { tools, ...options }: AuthorizationOptions & { readonly tools?: object } = {},
-): Promise<Place> {
-  const server = await new AuthorizationServer(options).listen()
-  t.after(() => server.close())
-  const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: '', CI: 'true' } }
-  t.after(() => runtime.close())
-  const store = new LoginStore(ownPath(homeOf(process.env), 'auth'), runtime)
-  const guarded = { url: server.url, ...(tools !== undefined && { tools }) }
+  options: AuthorizationOptions = {},
+  more: object = {},
+) {
+  const server = await AuthorizationServer.open(t, options)
+  const runtime = openRuntime(t, noBrowserEnv)
+  const guarded = { url: server.url, ...more }
   const made = await libraryProxy(t, { guarded, open: itEcho() }, { runtime, person })
-  return { ...made, server, store }
+  return { ...made, server, store: storeAtHome(runtime) }
 }
 
 async function names(client: RawClient, meta?: object): Promise<string[]> {
@@ -55,12 +46,10 @@ async function gateway(
   options: AuthorizationOptions,
   server: object,
 ): Promise<(method: string, params: object) => Promise<string>> {
-  const guard = await new AuthorizationServer(options).listen()
-  t.after(() => guard.close())
-  const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: '', CI: 'true' } }
+  const guard = await AuthorizationServer.open(t, options)
+  const runtime = openRuntime(t, noBrowserEnv)
   const value = { server, mcpServers: { guarded: { url: guard.url }, open: itEcho() } }
   const served = await gatewayOf(t, value, { runtime, person: 'here' })
-  t.after(() => runtime.close())
   return async (method, params) => {
     const headers = { 'mcp-protocol-version': '2025-11-25' }
     return (await send(served.port, { body: message(method, 1, params), headers })).body
@@ -219,7 +208,7 @@ describe('the tool that begins a login', () => {
   })
 
   test('is listed only where the configuration allows a tool of that name', async (t) => {
-    const { attach } = await place(t, 'here', { tools: { allow: ['hello'] } })
+    const { attach } = await place(t, 'here', {}, { tools: { allow: ['hello'] } })
     const { client } = await attach()
     await client.open()
     assert.deepEqual(

@@ -1,8 +1,7 @@
 // A login from the first refusal to the tokens, against a strict authorization server.
 
 import assert from 'node:assert/strict'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import { TransportError } from '../../src/jsonrpc/jsonrpc-errors.js'
@@ -10,35 +9,30 @@ import { LoginCredentials, type LoginHelp } from '../../src/login/login-credenti
 import { LoginError } from '../../src/login/login-error.js'
 import { logIn } from '../../src/login/login-flow.js'
 import { type Login, LoginStore } from '../../src/login/login-store.js'
-import { realRuntime } from '../../src/real-runtime.js'
 import type { LoginSettings } from '../../src/upstream/contracts/server-config.js'
+import { scratch } from '../integration/support/spawned.js'
 import { type AuthorizationOptions, AuthorizationServer, browse } from './authorization-server.js'
+import { openRuntime, quickPerson } from './place.js'
 
 interface Place {
   readonly server: AuthorizationServer
   readonly store: LoginStore
-  readonly runtime: ReturnType<typeof realRuntime>
-  readonly settings: Pick<LoginSettings, 'folder'>
+  readonly runtime: ReturnType<typeof openRuntime>
+  readonly folder: string
 }
 
-async function place(t: TestContext, options: AuthorizationOptions = {}): Promise<Place> {
-  const folder = mkdtempSync(join(tmpdir(), 'mcps-login-'))
-  const server = await new AuthorizationServer(options).listen()
-  const runtime = realRuntime()
-  t.after(async () => {
-    server.close()
-    await runtime.close()
-    rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
-  })
-  const settings = { folder: join(folder, 'auth') }
-  return { server, runtime, settings, store: new LoginStore(settings.folder, runtime) }
+async function place(t: TestContext, options?: AuthorizationOptions): Promise<Place> {
+  const folder = join(scratch(t), 'auth')
+  const server = await AuthorizationServer.open(t, options)
+  const runtime = openRuntime(t)
+  return { server, runtime, folder, store: new LoginStore(folder, runtime) }
 }
 
 function login(
   { server, store, runtime }: Place,
   more: Partial<LoginSettings> & { readonly moreScopes?: string } = {},
 ): Promise<Login> {
-  return logIn({ url: server.url, ...more }, store, runtime, { show: async (page) => void browse(page) })
+  return logIn({ url: server.url, ...more }, store, runtime, quickPerson)
 }
 
 function credentials(
@@ -62,9 +56,9 @@ describe('a login', () => {
     const { issuer, scope, client } = await login(at)
     assert.deepEqual([issuer, scope, client.id], [at.server.issuer, 'read', 'client-1'])
     assert.deepEqual(at.server.scopesAsked, ['read'])
-    const [name = ''] = readdirSync(at.settings.folder)
-    assert.equal(statSync(join(at.settings.folder, name)).mode & 0o777, 0o600)
-    assert.match(readFileSync(join(at.settings.folder, name), 'utf8'), /"accessToken":"access-/)
+    const [name = ''] = readdirSync(at.folder)
+    assert.equal(statSync(join(at.folder, name)).mode & 0o777, 0o600)
+    assert.match(readFileSync(join(at.folder, name), 'utf8'), /"accessToken":"access-/)
     // The next login is that of the same client.
     assert.equal((await login(at, { moreScopes: 'write' })).client.id, 'client-1')
     assert.deepEqual(at.server.scopesAsked, ['read', 'read write'])
@@ -272,7 +266,7 @@ describe('the credentials of a server with a login', () => {
         looks++
         return super.versionOf(url)
       }
-    })(at.settings.folder, at.runtime)
+    })(at.folder, at.runtime)
     let now = 0
     const runtime = { ...at.runtime, now: () => now }
     const own = credentials({ ...at, store: counting, runtime })
@@ -398,8 +392,8 @@ describe('the credentials of a server with a login', () => {
   test('are refused where others may read their file', async (t) => {
     const at = await place(t)
     await login(at)
-    const [name = ''] = readdirSync(at.settings.folder)
-    chmodSync(join(at.settings.folder, name), 0o644)
+    const [name = ''] = readdirSync(at.folder)
+    chmodSync(join(at.folder, name), 0o644)
     await assert.rejects(secretOf(credentials(at)), (error) => {
       assert(error instanceof TransportError)
       assert.match(error.message, /holds tokens, and others may read it: run chmod 600 on it/)
@@ -409,7 +403,7 @@ describe('the credentials of a server with a login', () => {
 
   test('name what keeps their file from being read, to who asks for them and not to who watches', async (t) => {
     const at = await place(t)
-    symlinkSync(at.settings.folder, at.settings.folder)
+    symlinkSync(at.folder, at.folder)
     assert.match(at.store.versionOf(at.server.url), /ELOOP/)
     await assert.rejects(secretOf(credentials(at)), /ELOOP/)
   })

@@ -2,11 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
-import { homeOf, ownPath } from '../../src/config/file.js'
-import type { Gateway } from '../../src/gateway/gateway.js'
 import { logIn } from '../../src/login/login-flow.js'
-import { LoginStore } from '../../src/login/login-store.js'
-import { realRuntime } from '../../src/real-runtime.js'
+import type { LoginStore } from '../../src/login/login-store.js'
 import { limits } from '../../src/index.js'
 import { bearer, gatewayOf, tokenOf } from '../integration/support/gateway.js'
 import { type Attached, libraryProxy } from '../integration/support/library.js'
@@ -14,19 +11,12 @@ import { untilAnswered } from '../integration/support/waiting.js'
 import { at } from '../integration/support/json.js'
 import { message, send } from '../transports/support/http.js'
 import { FakeRuntime } from '../upstream/support/fake-runtime.js'
-import { AuthorizationServer, browse } from './authorization-server.js'
+import { AuthorizationServer } from './authorization-server.js'
+import { noBrowserEnv, openRuntime, quickPerson, storeAtHome } from './place.js'
 
-interface Place {
-  readonly guard: AuthorizationServer
-  readonly gateway: Gateway
-  readonly storeOf: (user?: string) => LoginStore
-  readonly logIn: (user?: string) => Promise<unknown>
-  readonly ask: (user: string, method: string, params?: object) => Promise<string>
-}
-
-async function place(t: TestContext, users: readonly string[] = ['ann', 'bob']): Promise<Place> {
-  const guard = await new AuthorizationServer().listen()
-  const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: '', CI: 'true' } }
+async function place(t: TestContext, users: readonly string[] = ['ann', 'bob']) {
+  const guard = await AuthorizationServer.open(t)
+  const runtime = openRuntime(t, noBrowserEnv)
   const value = {
     ...(users.length > 0 && {
       server: { tokens: users.map((name) => tokenOf(name, `of-${name}`)), token: 'of-all' },
@@ -34,12 +24,7 @@ async function place(t: TestContext, users: readonly string[] = ['ann', 'bob']):
     mcpServers: { guarded: { url: guard.url, auth: { type: 'oauth', perUser: true } } },
   }
   const gateway = await gatewayOf(t, value, { runtime, person: 'here' })
-  t.after(async () => {
-    guard.close()
-    await runtime.close()
-  })
-  const storeOf = (user?: string): LoginStore =>
-    new LoginStore(ownPath(homeOf(process.env), 'auth'), runtime, user)
+  const storeOf = (user?: string): LoginStore => storeAtHome(runtime, user)
   t.after(() => {
     for (const { user } of storeOf().all()) storeOf(user).remove(guard.url)
   })
@@ -47,16 +32,19 @@ async function place(t: TestContext, users: readonly string[] = ['ann', 'bob']):
     guard,
     gateway,
     storeOf,
-    logIn: (user) =>
-      logIn({ url: guard.url }, storeOf(user), runtime, { show: async (page) => void browse(page) }),
-    ask: async (user, method, params = {}) => {
+    logIn: (user?: string) => logIn({ url: guard.url }, storeOf(user), runtime, quickPerson),
+    ask: async (user: string, method: string, params = {}) => {
       const sent = { body: message(method, 1, params), headers: bearer(`of-${user}`) }
       return (await send(gateway.port, sent)).body
     },
   }
 }
 
-async function listing({ ask }: Place, user: string, tool: string): Promise<void> {
+async function listing(
+  { ask }: Pick<Awaited<ReturnType<typeof place>>, 'ask'>,
+  user: string,
+  tool: string,
+): Promise<void> {
   await untilAnswered(async () => (await ask(user, 'tools/list')).includes(`guarded__${tool}"`))
 }
 

@@ -1,44 +1,24 @@
 // A browser that opens by itself: where, how often, and what others do meanwhile.
 
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import { hasPerson } from '../../src/login/browser.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { ServerLogin } from '../../src/login/server-login.js'
-import { realRuntime } from '../../src/real-runtime.js'
 import { textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { scratch } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
 import { type AuthorizationOptions, AuthorizationServer } from './authorization-server.js'
+import { TestBrowser, openRuntime } from './place.js'
 
-interface Place {
-  readonly server: AuthorizationServer
-  readonly store: LoginStore
-  readonly log: string[]
-  /** The addresses that the browser was opened with. */
-  readonly tabs: () => string[]
-  readonly automatic: () => ServerLogin
-  readonly browser: string
-}
-
-/** `follows` is what the browser does with its address. */
-async function place(
-  t: TestContext,
-  options: AuthorizationOptions = {},
-  follows: string = 'await fetch(process.argv[2])',
-): Promise<Place> {
-  const server = await new AuthorizationServer(options).listen()
-  t.after(() => server.close())
+/** `follows` is what the browser does. */
+async function place(t: TestContext, options?: AuthorizationOptions, follows?: string) {
+  const server = await AuthorizationServer.open(t, options)
   const folder = scratch(t)
-  const [browser, seen] = [join(folder, 'browser.mjs'), join(folder, 'tabs')]
-  const record = `import { appendFileSync } from 'node:fs'\nappendFileSync('${seen}', process.argv[2] + '\\n')\n`
-  writeFileSync(browser, `#!${process.execPath}\n${record}${follows}\n`)
-  chmodSync(browser, 0o755)
-  const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: browser } }
-  t.after(() => runtime.close())
+  const browser = new TestBrowser(folder, follows)
+  const runtime = openRuntime(t, { ...process.env, BROWSER: browser.path })
   const store = new LoginStore(join(folder, 'auth'), runtime)
   const log: string[] = []
   const tell = (_: string, message: string): void => void log.push(message)
@@ -47,8 +27,7 @@ async function place(
     t.after(() => made.close())
     return made
   }
-  const tabs = (): string[] => (existsSync(seen) ? readFileSync(seen, 'utf8').split('\n').slice(0, -1) : [])
-  return { server, store, log, tabs, automatic, browser }
+  return { server, store, log, tabs: () => browser.tabs, automatic, runtime }
 }
 
 describe('a browser opens unasked', () => {
@@ -129,10 +108,8 @@ describe('an automatic login', () => {
 
   test('is asked for again by a call of a tool that no list has, and the tools follow', async (t) => {
     const at = await place(t, { refusesLogin: true })
-    const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: at.browser } }
-    t.after(() => runtime.close())
     const guarded = { url: at.server.url }
-    const { attach, log, proxy } = await libraryProxy(t, { guarded }, { runtime, person: 'here' })
+    const { attach, log, proxy } = await libraryProxy(t, { guarded }, { runtime: at.runtime, person: 'here' })
     const { client } = await attach()
     await client.open()
     await client.request('tools/list')
@@ -148,13 +125,8 @@ describe('an automatic login', () => {
 
   test('is waited for by the calls of a session whose login has ended', async (t) => {
     const at = await place(t)
-    const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: at.browser } }
-    t.after(() => runtime.close())
-    const { attach, proxy } = await libraryProxy(
-      t,
-      { guarded: { url: at.server.url } },
-      { runtime, person: 'here' },
-    )
+    const guarded = { url: at.server.url }
+    const { attach, proxy } = await libraryProxy(t, { guarded }, { runtime: at.runtime, person: 'here' })
     const [{ client }, { client: other }] = [await attach(), await attach()]
     for (const each of [client, other]) await each.open()
     await until(() => proxy.status()[0]?.state === 'connected')

@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
-import { homeOf, ownPath } from '../../src/config/file.js'
 import { BROWSERS_MAX, LOGINS_MAX, StartPages } from '../../src/front-auth/start-pages.js'
 import { freePort } from '../integration/support/free-port.js'
 import type { LogRecord } from '../../src/index.js'
-import { LoginStore } from '../../src/login/login-store.js'
+import type { LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { Issuer } from '../front-auth/issuer.js'
 import { claim } from '../integration/support/claim.js'
@@ -15,6 +14,7 @@ import { bearer, gatewayOf, sendStateless } from '../integration/support/gateway
 import { messageIn, send } from '../transports/support/http.js'
 import { untilAnswered } from '../integration/support/waiting.js'
 import { AuthorizationServer } from './authorization-server.js'
+import { openRuntime, storeAtHome } from './place.js'
 
 interface Place {
   readonly guard: AuthorizationServer
@@ -26,8 +26,8 @@ interface Place {
 }
 
 async function place(t: TestContext): Promise<Place> {
-  const [issuer, guard] = [await new Issuer().listen(t), await new AuthorizationServer().listen()]
-  const runtime = realRuntime()
+  const [issuer, guard] = [await new Issuer().listen(t), await AuthorizationServer.open(t)]
+  const runtime = openRuntime(t)
   const log: LogRecord[] = []
   const port = await freePort()
   const publicUrl = `http://127.0.0.1:${port}`
@@ -47,12 +47,9 @@ async function place(t: TestContext): Promise<Place> {
     person: 'here',
     log: (record) => void log.push(record),
   })
-  const storeOf = (user: string): LoginStore =>
-    new LoginStore(ownPath(homeOf(process.env), 'auth'), runtime, `${issuer.issuer}#${user}`)
-  t.after(async () => {
+  const storeOf = (user: string): LoginStore => storeAtHome(runtime, `${issuer.issuer}#${user}`)
+  t.after(() => {
     for (const user of ['ann', 'bob']) storeOf(user).remove(guard.url)
-    guard.close()
-    await runtime.close()
   })
   const ask = async (user: string, method: string, params: object = {}): Promise<unknown> => {
     const exp = Math.floor(Date.now() / 1000) + 3600

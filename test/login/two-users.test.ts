@@ -2,9 +2,6 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
-import { homeOf, ownPath } from '../../src/config/file.js'
-import { LoginStore } from '../../src/login/login-store.js'
-import { realRuntime } from '../../src/real-runtime.js'
 import { claim } from '../integration/support/claim.js'
 import { gatewayOf, requestFields, tokenOf } from '../integration/support/gateway.js'
 import { textAt } from '../integration/support/json.js'
@@ -12,6 +9,7 @@ import { itEcho } from '../integration/support/programs.js'
 import { until, untilAnswered } from '../integration/support/waiting.js'
 import { messageIn } from '../transports/support/http.js'
 import { type Kind, OwnersServer, kinds } from './owners-server.js'
+import { openRuntime, storeAtHome } from './place.js'
 
 type Era = 'session' | 'stateless'
 type Params = Readonly<Record<string, unknown>>
@@ -98,14 +96,9 @@ const fields = (user: string): Record<string, string> => ({
   authorization: `Bearer of-${user}`,
 })
 
-interface Place {
-  readonly server: OwnersServer
-  readonly open: (user: (typeof users)[number], path?: string) => Promise<Client>
-}
-
-async function place(t: TestContext, kind: Kind, era: Era): Promise<Place> {
+async function place(t: TestContext, kind: Kind, era: Era) {
   const server = await new OwnersServer(kind).listen()
-  const runtime = realRuntime()
+  const runtime = openRuntime(t)
   const own = { url: server.url, prefix: false, describe: false, auth: { type: 'oauth', perUser: true } }
   const schema = { mcpServers: { own, more: itEcho() } }
   const value = {
@@ -113,12 +106,11 @@ async function place(t: TestContext, kind: Kind, era: Era): Promise<Place> {
     schemas: { default: schema, team: schema },
     profiles: { part: {} },
   }
-  for (const user of users) storeOf(user, runtime).write(server.login(user))
+  for (const user of users) storeAtHome(runtime, user).write(server.login(user))
   const gateway = await gatewayOf(t, value, { runtime, person: 'here' })
-  t.after(async () => {
-    for (const user of users) storeOf(user, runtime).remove(server.url)
+  t.after(() => {
+    for (const user of users) storeAtHome(runtime, user).remove(server.url)
     server.close()
-    await runtime.close()
   })
   const open = async (user: (typeof users)[number], path = '/mcp'): Promise<Client> => {
     const client = await new Client(user, `${gateway.origin}${path}`, era).open()
@@ -126,10 +118,6 @@ async function place(t: TestContext, kind: Kind, era: Era): Promise<Place> {
     return client
   }
   return { server, open }
-}
-
-function storeOf(user: string, runtime: ReturnType<typeof realRuntime>): LoginStore {
-  return new LoginStore(ownPath(homeOf(process.env), 'auth'), runtime, user)
 }
 
 /** Each request of a user went with the token of that user, and in a session of it. */

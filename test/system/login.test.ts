@@ -1,8 +1,6 @@
 // A login in Chromium: the start page, the consent, and the page to which the browser comes back.
 
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { type TestContext, after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { textAt } from '../integration/support/json.js'
@@ -11,6 +9,7 @@ import { type Spawned, configFile, scratch, spawnProgram } from '../integration/
 import { HANG_MS, until } from '../integration/support/waiting.js'
 import { Deferred } from '../../src/runtime/deferred.js'
 import { type AuthorizationOptions, AuthorizationServer } from '../login/authorization-server.js'
+import { TestBrowser } from '../login/place.js'
 import { type Watched, noBrowser, openBrowser, watch } from './support/chromium.js'
 
 const consent = (asked: URL): string =>
@@ -47,21 +46,15 @@ describe('a login in a browser', { skip: noBrowser }, () => {
 
   /** The page is at the address that the proxy has opened. */
   async function place(t: TestContext, options: AuthorizationOptions): Promise<Place> {
-    const server = await new AuthorizationServer({ page: consent, ...options }).listen()
-    t.after(() => server.close())
+    const server = await AuthorizationServer.open(t, { page: consent, ...options })
     const home = scratch(t)
-    const [opener, opened] = [join(home, 'browser.mjs'), join(home, 'opened')]
-    const write = `import { renameSync, writeFileSync } from 'node:fs'
-      writeFileSync('${opened}.tmp', process.argv[2])
-      renameSync('${opened}.tmp', '${opened}')`
-    writeFileSync(opener, `#!${process.execPath}\n${write}\n`)
-    chmodSync(opener, 0o755)
+    const opener = new TestBrowser(home, '')
     const config = configFile(t, { guarded: { url: server.url } })
     const proxy = spawnProgram(t, process.execPath, [cli, 'stdio', '--verbose', '--config', config], {
-      env: { ...process.env, HOME: home, BROWSER: opener },
+      env: { ...process.env, HOME: home, BROWSER: opener.path },
     })
     await proxy.client.open()
-    await until(() => existsSync(opened))
+    await until(() => opener.tabs.length > 0)
     const page = await browser.newPage()
     t.after(() => page.close())
     page.setDefaultTimeout(HANG_MS)
@@ -73,7 +66,7 @@ describe('a login in a browser', { skip: noBrowser }, () => {
         () => undefined,
       )
     })
-    await page.goto(readFileSync(opened, 'utf8'))
+    await page.goto(opener.tabs[0] ?? '')
     return { server, proxy, page, watched, referers }
   }
 
