@@ -16,8 +16,6 @@ export interface AuthorizationOptions {
   readonly challenge?: string
   /** Methods that need no token. */
   readonly opens?: readonly string[]
-  /** The scope that calls of tools need. */
-  readonly callScope?: string
   readonly expiresIn?: number
   /** Members that replace those of an answer of the token endpoint. */
   readonly tokenAnswer?: Readonly<Record<string, unknown>>
@@ -79,8 +77,7 @@ export class AuthorizationServer {
   readonly #server = createServer((request, response) => void this.#answer(request, response))
   readonly #clients = new Map<string, readonly string[]>()
   readonly #codes = new Map<string, Code>()
-  /** The scopes of each access token. */
-  readonly #access = new Map<string, string>()
+  readonly #access = new Set<string>()
   readonly #refresh = new Map<string, Grant>()
   /** The last access token was used. */
   #isUsed = false
@@ -205,15 +202,6 @@ export class AuthorizationServer {
       return
     }
     this.#isUsed = true
-    const { callScope } = this.options
-    if (
-      callScope !== undefined &&
-      method === 'tools/call' &&
-      !scopesOf(this.#access.get(token)).has(callScope)
-    ) {
-      const challenge = `Bearer error="insufficient_scope", scope="${callScope}"`
-      return void response.writeHead(403, { 'www-authenticate': challenge }).end()
-    }
     if (request.method !== 'POST') return void response.writeHead(405).end()
     if (id === undefined) return void response.writeHead(202).end()
     const results: Readonly<Record<string, unknown>> = {
@@ -297,7 +285,7 @@ export class AuthorizationServer {
     const { onGrant } = this.options
     if (onGrant !== undefined) {
       const answer = onGrant(asked, proof) ?? { error: 'unsupported_grant_type' }
-      if ('access_token' in answer) this.#access.set(String(answer.access_token), '')
+      if ('access_token' in answer) this.#access.add(String(answer.access_token))
       return json(response, 'error' in answer ? 400 : 200, answer)
     }
     assertOnce(asked)
@@ -350,7 +338,7 @@ export class AuthorizationServer {
   ): void {
     const { newAccessToken = () => `access-${randomUUID()}` } = this.options
     const [access, refresh] = [newAccessToken(), `refresh-${randomUUID()}`]
-    this.#access.set(access, scope)
+    this.#access.add(access)
     this.#refresh.set(refresh, { isFresh: true, clientId, scope })
     this.secrets.add(access).add(refresh)
     json(response, 200, {
@@ -362,10 +350,6 @@ export class AuthorizationServer {
       ...this.options.tokenAnswer,
     })
   }
-}
-
-function scopesOf(text = ''): ReadonlySet<string> {
-  return new Set(text.split(' '))
 }
 
 /** A parameter that comes twice is an error (RFC 6749, section 3.1). */

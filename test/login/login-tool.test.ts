@@ -1,7 +1,8 @@
-// The tool that begins a login where no browser opens by itself, for clients of each revision.
+// A server that wants a login, in a proxy that runs: its state, and the tool that begins the login where no browser opens.
 
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
+import { logIn } from '../../src/login/login-flow.js'
 import { claim } from '../integration/support/claim.js'
 import { gatewayOf } from '../integration/support/gateway.js'
 import { message, send } from '../transports/support/http.js'
@@ -9,9 +10,9 @@ import type { RawClient } from '../integration/support/client.js'
 import { at, listAt, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { itEcho } from '../integration/support/programs.js'
-import { untilAnswered } from '../integration/support/waiting.js'
+import { until, untilAnswered } from '../integration/support/waiting.js'
 import { type AuthorizationOptions, AuthorizationServer, browse } from './authorization-server.js'
-import { noBrowserEnv, openRuntime, storeAtHome } from './place.js'
+import { noBrowserEnv, openRuntime, quickPerson, storeAtHome } from './place.js'
 
 async function place(
   t: TestContext,
@@ -23,7 +24,7 @@ async function place(
   const runtime = openRuntime(t, noBrowserEnv)
   const guarded = { url: server.url, ...more }
   const made = await libraryProxy(t, { guarded, open: itEcho() }, { runtime, person })
-  return { ...made, server, store: storeAtHome(runtime) }
+  return { ...made, server, runtime, store: storeAtHome(runtime) }
 }
 
 async function names(client: RawClient, meta?: object): Promise<string[]> {
@@ -55,6 +56,44 @@ async function gateway(
     return (await send(served.port, { body: message(method, 1, params), headers })).body
   }
 }
+
+describe('a server that wants a login', () => {
+  test('is in a state of its own, and a login by another process is used at once by all clients', async (t) => {
+    const here = await place(t, 'elsewhere')
+    const clients = await Promise.all([here.attach(), here.attach()])
+    for (const { client } of clients) await client.open()
+    const shown = (): unknown => here.proxy.status().map(({ name, state }) => [name, state])
+    await until(() => here.proxy.status().every(({ state }) => !['starting', 'disconnected'].includes(state)))
+    assert.deepEqual(shown(), [
+      ['guarded', 'login-required'],
+      ['open', 'connected'],
+    ])
+    const wanted = /^Authentication failed: 'guarded' needs a login; run: mcps-proxy login guarded$/
+    assert.match(here.proxy.status()[0]?.error ?? '', wanted)
+    // More than would open the breaker of a server that crashes.
+    const [first] = clients
+    assert(first !== undefined)
+    for (let time = 0; time < 8; time++) {
+      const { value } = await first.client.call('guarded__hello')
+      assert.match(textAt(value, 'error', 'message'), wanted)
+      assert.deepEqual(at(value, 'error', 'data'), { service: 'guarded', reason: 'login-required' })
+    }
+    assert.equal(here.proxy.status()[0]?.gauges.restarts, 0)
+    assert.equal(here.log.filter(({ message }) => wanted.test(message)).length, 1)
+    for (const { client } of clients) await client.request('tools/list')
+    const changed = clients.map(({ client }) => client.notification('notifications/tools/list_changed'))
+    await logIn({ url: here.server.url }, here.store, here.runtime, quickPerson)
+    await Promise.all(changed)
+    for (const { client } of clients) {
+      const { value } = await client.call('guarded__hello')
+      assert.equal(textAt(value, 'result', 'content', 0, 'text'), 'hi')
+    }
+    here.store.remove(here.server.url)
+    await untilAnswered(
+      async () => at((await first.client.call('guarded__hello')).value, 'error') !== undefined,
+    )
+  })
+})
 
 describe('the tool that begins a login', () => {
   test('says what to open, waits for it when it is called again, and makes room for the tools', async (t) => {

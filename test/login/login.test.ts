@@ -49,6 +49,18 @@ async function secretOf(of: LoginCredentials): Promise<string | undefined> {
 }
 
 const unauthorized = { status: 401, challenges: ['Bearer'] }
+const [other, file] = ['https://other.example', 'file:///etc/passwd']
+const pkce = 'code_challenge_methods_supported'
+const metadata = (changes: Readonly<Record<string, unknown>>): AuthorizationOptions => ({ metadata: changes })
+const failing = (error: string): AuthorizationOptions => ({ tokenAnswer: { access_token: undefined, error } })
+
+/** What becomes of a request for which the server wants this scope too. */
+async function wantsMore(own: LoginCredentials, scope: string): Promise<string> {
+  const secret = (await secretOf(own)) ?? ''
+  const challenges = [`Bearer error="insufficient_scope", scope="${scope}"`]
+  const verdict = await own.refused({ fields: [], secret }, { status: 403, challenges })
+  return verdict instanceof TransportError ? verdict.message : String(verdict)
+}
 
 describe('a login', () => {
   test('gives tokens that the server takes, in a file for this user alone', async (t) => {
@@ -78,63 +90,34 @@ describe('a login', () => {
       assert.equal((expiresAtMs ?? 0) - obtainedAtMs, 3_600_000)
     })
 
+  const unguarded = { opens: ['initialize', 'tools/list'], resourceMetadata: null }
   const refusals: readonly [string, AuthorizationOptions, RegExp][] = [
-    [
-      'a server that wants no login',
-      { opens: ['initialize', 'tools/list'], resourceMetadata: null },
-      /answers without a login/,
-    ],
+    ['a server that wants no login', unguarded, /answers without a login/],
     [
       'metadata of another resource',
-      { resourceMetadata: { resource: 'https://other.example/mcp' } },
-      /is that of 'https:\/\/other\.example\/mcp'/,
+      { resourceMetadata: { resource: other } },
+      /is that of 'https:\/\/other\.ex/,
     ],
     [
       'metadata of another issuer',
-      { metadata: { issuer: 'https://other.example' } },
+      metadata({ issuer: other }),
       /\/tenant names the issuer 'https:\/\/other\.example', and the server names '\S+\/tenant'; .*set auth\.issuer to 'https:\/\/other\.example'/,
     ],
-    ['metadata without an issuer', { metadata: { issuer: undefined } }, /names the issuer 'undefined'/],
-    [
-      'no PKCE',
-      { metadata: { code_challenge_methods_supported: ['plain'] } },
-      /supports the PKCE methods 'plain', and not S256/,
-    ],
-    [
-      'metadata that does not speak of PKCE',
-      { metadata: { code_challenge_methods_supported: undefined } },
-      /if it does, set auth\.pkce to "assume"/,
-    ],
-    ...['javascript:alert(1)', '-a', '$(touch pwned)', 'file:///etc/passwd'].map(
-      (endpoint): [string, AuthorizationOptions, RegExp] => [
-        `the endpoint ${endpoint}`,
-        { metadata: { authorization_endpoint: endpoint } },
-        /no usable authorization_endpoint/,
-      ],
-    ),
-    [
-      'a token endpoint that is a file',
-      { metadata: { token_endpoint: 'file:///etc/passwd' } },
-      /no usable token_endpoint/,
-    ],
-    [
-      'a registration that is a file',
-      { metadata: { registration_endpoint: 'file:///etc/passwd' } },
-      /a login needs https/,
-    ],
-    [
-      'no registration',
-      { metadata: { registration_endpoint: undefined } },
-      /registers no clients: set auth\.clientId/,
-    ],
+    ['metadata without an issuer', metadata({ issuer: undefined }), /names the issuer 'undefined'/],
+    ['no PKCE', metadata({ [pkce]: ['plain'] }), /supports the PKCE methods 'plain', and not S256/],
+    ['metadata without PKCE', metadata({ [pkce]: undefined }), /if it does, set auth\.pkce to "assume"/],
+    ...['javascript:alert(1)', '-a', '$(touch pwned)', file].map((endpoint): (typeof refusals)[number] => [
+      `the endpoint ${endpoint}`,
+      metadata({ authorization_endpoint: endpoint }),
+      /no usable authorization_endpoint/,
+    ]),
+    ['a token endpoint that is a file', metadata({ token_endpoint: file }), /no usable token_endpoint/],
+    ['a registration that is a file', metadata({ registration_endpoint: file }), /a login needs https/],
+    ['no registration', metadata({ registration_endpoint: undefined }), /no clients: set auth\.clientId/],
     ['the answer of another server', { iss: 'https://evil.example' }, /that of another authorization server/],
     ['an answer without its issuer', { iss: null }, /iss/],
     ['a refusal of the person', { refusesLogin: true }, /access_denied/],
-    [
-      'a token endpoint that fails',
-      { tokenAnswer: { access_token: undefined, error: 'server_error' } },
-      /server_error/,
-    ],
+    ['a token endpoint that fails', failing('server_error'), /server_error/],
   ]
   for (const [title, options, wanted] of refusals)
     test(`refuses ${title}, and keeps nothing`, async (t) => {
@@ -148,36 +131,30 @@ describe('a login', () => {
     })
 
   /** The key `issuer` of `auth`, the issuer of the metadata that the server leads to, and that of the callback; paths of this machine. */
-  const issuers: readonly [
-    title: string,
-    key: string,
-    metadata: string,
-    iss: string,
-    wanted: RegExp | undefined,
-  ][] = [
-    ['one that the server does not name', '/other', '/other', '/other', undefined],
-    ['one that differs by a slash', '/tenant/', '/tenant/', '/tenant/', undefined],
+  const issuers: readonly [title: string, key: string, metadata: string, iss: string, wanted?: RegExp][] = [
+    ['one that the server does not name', '/other', '/other', '/other'],
+    ['one that differs by a slash', '/tenant/', '/tenant/', '/tenant/'],
     [
       'no other than the key',
       '/other',
       '/third',
       '/third',
-      /names the issuer '\S+\/third', and auth\.issuer names '\S+\/other'/,
+      /names the issuer '\S+\/third', and auth\.issuer names/,
     ],
     ['no other in the callback', '/other', '/other', '/tenant', /that of another authorization server/],
   ]
-  for (const [title, key, metadata, iss, wanted] of issuers)
+  for (const [title, key, named, iss, wanted] of issuers)
     test(`accepts with auth.issuer ${title}`, async (t) => {
       const at = await place(t)
       const whole = (path: string): string => `${at.server.origin}${path}`
-      at.server.options = { metadata: { issuer: whole(metadata) }, iss: whole(iss) }
+      at.server.options = { ...metadata({ issuer: whole(named) }), iss: whole(iss) }
       const made = login(at, { issuer: whole(key) })
       if (wanted === undefined) assert.equal((await made).issuer, whole(key))
       else await assert.rejects(made, wanted)
     })
 
   test('goes on without PKCE in the metadata where the configuration assumes it, and sends it', async (t) => {
-    const at = await place(t, { metadata: { code_challenge_methods_supported: undefined } })
+    const at = await place(t, metadata({ [pkce]: undefined }))
     assert.match((await login(at, { assumesPkce: true })).accessToken, /^access-/)
   })
 
@@ -299,7 +276,7 @@ describe('the credentials of a server with a login', () => {
     const { accessToken } = await login(at)
     const log: string[] = []
     const own = credentials(at, log)
-    at.server.options = { tokenAnswer: { access_token: undefined, error: 'temporarily_unavailable' } }
+    at.server.options = failing('temporarily_unavailable')
     const sent = { fields: [], secret: accessToken }
     const failed = await own.refused(sent, unauthorized)
     assert(failed instanceof TransportError)
@@ -314,16 +291,20 @@ describe('the credentials of a server with a login', () => {
     assert.doesNotMatch(log.join(), /access-|refresh-/)
   })
 
-  test('name the scopes that are missing', async (t) => {
-    const at = await place(t)
-    const { accessToken } = await login(at)
-    const own = credentials(at)
-    await secretOf(own)
-    const challenges = ['Bearer error="insufficient_scope", scope="write"']
-    const verdict = await own.refused({ fields: [], secret: accessToken }, { status: 403, challenges })
-    assert(verdict instanceof TransportError)
-    assert.match(verdict.message, /wants more rights; run: mcps-proxy login guarded --scope 'read write'$/)
-  })
+  const missing: readonly [string, string, RegExp][] = [
+    [
+      'the scopes that are missing',
+      'write',
+      /wants more rights; run: mcps-proxy login guarded --scope 'read write'$/,
+    ],
+    ['no scope that a shell would read as a command', "write ';reboot;' $(reboot)", /--scope 'read write'$/],
+  ]
+  for (const [title, scope, wanted] of missing)
+    test(`name ${title}`, async (t) => {
+      const at = await place(t)
+      await login(at)
+      assert.match(await wantsMore(credentials(at), scope), wanted)
+    })
 
   test('ask a person for the scopes that are missing, once, and the request goes again', async (t) => {
     const at = await place(t)
@@ -334,15 +315,10 @@ describe('the credentials of a server with a login', () => {
         void (await login(at, { moreScopes: scopes.join(' ') })),
     }
     const own = credentials(at, [], help)
-    const challenges = ['Bearer error="insufficient_scope", scope="write"']
-    const refused = async (): Promise<unknown> => {
-      const secret = (await secretOf(own)) ?? ''
-      return own.refused({ fields: [], secret }, { status: 403, challenges })
-    }
-    assert.equal(await refused(), 'again')
+    assert.equal(await wantsMore(own, 'write'), 'again')
     assert.deepEqual(at.server.scopesAsked, ['read', 'read write'])
     assert.match(
-      String(await refused()),
+      await wantsMore(own, 'write'),
       /wants more rights, and asking for them did not help; run: .* --scope 'read write'$/,
     )
     assert.equal(at.server.scopesAsked.length, 2)
@@ -366,28 +342,12 @@ describe('the credentials of a server with a login', () => {
         startPage: undefined,
         ask,
       })
-      const refused = async (scope: string): Promise<unknown> => {
-        const secret = (await secretOf(own)) ?? ''
-        const challenges = [`Bearer error="insufficient_scope", scope="${scope}"`]
-        return own.refused({ fields: [], secret }, { status: 403, challenges })
-      }
-      for (let n = 0; n < 5; n++) await refused(`s${n}`)
+      for (let n = 0; n < 5; n++) await wantsMore(own, `s${n}`)
       assert.equal(asked.length, count)
       now = 600_000
-      await refused('write')
+      await wantsMore(own, 'write')
       assert.equal(asked.at(-1), isGiven ? 'read s0 s1 s2 write' : 'read write')
     })
-
-  test('name no scope that a shell would read as a command', async (t) => {
-    const at = await place(t)
-    const { accessToken } = await login(at)
-    const own = credentials(at)
-    await secretOf(own)
-    const challenges = [`Bearer error="insufficient_scope", scope="write ';reboot;' $(reboot)"`]
-    const verdict = await own.refused({ fields: [], secret: accessToken }, { status: 403, challenges })
-    assert(verdict instanceof TransportError)
-    assert.match(verdict.message, /--scope 'read write'$/)
-  })
 
   test('are refused where others may read their file', async (t) => {
     const at = await place(t)
