@@ -97,53 +97,48 @@ const known = (path: string): string =>
   `https://mcp.example.com/.well-known/oauth-protected-resource/gate${path}`
 
 describe('a client that logs in', () => {
-  const cases: [title: string, sent: (s: Served) => Sent, status: number, challenge: string | undefined][] = [
-    ['without a token', () => ({}), 401, `Bearer resource_metadata="${known('/mcp')}", scope="mcp:all"`],
+  const challenge = (path: string, scope: string, error = ''): string =>
+    `Bearer ${error}resource_metadata="${known(path)}", scope="${scope}"`
+  const invalid = (why: string): string => `error="invalid_token", error_description="${why}", `
+  const [expired, elsewhere] = [invalid('the token has expired'), invalid('the token is for somebody else')]
+  const insufficient = challenge('/p/ops/mcp', 'mcp:read mcp:ops', 'error="insufficient_scope", ')
+  const cases: [title: string, sent: Sent, scope: string | undefined, status: number, asked?: string][] = [
+    ['without a token', {}, undefined, 401, challenge('/mcp', 'mcp:all')],
     [
-      'without a token at a profile',
-      () => ({ path: '/p/read/mcp' }),
-      401,
-      `Bearer resource_metadata="${known('/p/read/mcp')}", scope="mcp:read"`,
-    ],
-    [
-      'with a token that has expired',
-      (s) => ({ headers: s.bearer('ann', 'mcp:all', { exp: 1 }) }),
-      401,
-      `Bearer error="invalid_token", error_description="the token has expired", resource_metadata="${known('/mcp')}", scope="mcp:all"`,
-    ],
-    [
-      'with a token for another resource',
-      (s) => ({ headers: s.bearer('ann', 'mcp:all', { aud: 'https://other.example' }) }),
-      401,
-      `Bearer error="invalid_token", error_description="the token is for somebody else", resource_metadata="${known('/mcp')}", scope="mcp:all"`,
-    ],
-    [
-      'whose scope is for another profile',
-      (s) => ({ path: '/p/ops/mcp', headers: s.bearer('ann', 'openid mcp:read') }),
-      403,
-      `Bearer error="insufficient_scope", resource_metadata="${known('/p/ops/mcp')}", scope="mcp:read mcp:ops"`,
-    ],
-    [
-      'with the scope of the profile',
-      (s) => ({ path: '/p/ops/mcp', headers: s.bearer('ann', 'mcp:ops') }),
-      200,
+      'without one at a profile',
+      { path: '/p/read/mcp' },
       undefined,
+      401,
+      challenge('/p/read/mcp', 'mcp:read'),
     ],
-    ['with the scope for everything', (s) => ({ headers: s.bearer('ann', 'mcp:all') }), 200, undefined],
-    ['with a token in the address', () => ({ path: '/mcp?a=b&access_token=x' }), 400, undefined],
-    [
-      'at a page of everything',
-      (s) => ({ path: '/api/status', method: 'GET', headers: s.bearer('ann', 'mcp:all') }),
-      200,
-      undefined,
-    ],
+    ['whose scope is for another profile', { path: '/p/ops/mcp' }, 'openid mcp:read', 403, insufficient],
+    ['with the scope of the profile', { path: '/p/ops/mcp' }, 'mcp:ops', 200],
+    ['with the scope for everything', {}, 'mcp:all', 200],
+    ['with a token in the address', { path: '/mcp?a=b&access_token=x' }, undefined, 400],
+    ['at a page of everything', { path: '/api/status', method: 'GET' }, 'mcp:all', 200],
   ]
-  for (const [title, sent, status, challenge] of cases)
+  for (const [title, sent, scope, status, asked] of cases)
     test(`${title} gets ${status}`, async (t) => {
       const served = await Served.open(t)
-      const answer = await send(served.gateway.port, { body: message('ping', 1), ...sent(served) })
+      const headers = scope === undefined ? {} : served.bearer('ann', scope)
+      const answer = await send(served.gateway.port, { body: message('ping', 1), headers, ...sent })
       assert.equal(answer.status, status, answer.body)
-      assert.equal(answer.headers['www-authenticate'], challenge)
+      assert.equal(answer.headers['www-authenticate'], asked)
+    })
+
+  const refused: [title: string, claims: object, why: string][] = [
+    ['that has expired', { exp: 1 }, expired],
+    ['for another resource', { aud: 'https://other.example' }, elsewhere],
+  ]
+  for (const [title, claims, why] of refused)
+    test(`with a token ${title} is told so`, async (t) => {
+      const served = await Served.open(t)
+      const headers = served.bearer('ann', 'mcp:all', claims)
+      const answer = await send(served.gateway.port, { body: message('ping', 1), headers })
+      assert.deepEqual(
+        [answer.status, answer.headers['www-authenticate']],
+        [401, challenge('/mcp', 'mcp:all', why)],
+      )
     })
 
   test('is not looked at where the page is for everybody', async (t) => {
