@@ -24,8 +24,7 @@ interface Place {
 
 /** A server that wants a login, and a browser that logs in. */
 async function place(t: TestContext, login: 'auto' | 'manual' = 'manual'): Promise<Place> {
-  const server = await new AuthorizationServer().listen()
-  t.after(() => server.close())
+  const server = await AuthorizationServer.open(t)
   const home = scratch(t)
   const browser = join(home, 'browser.mjs')
   writeFileSync(browser, `#!${process.execPath}\nawait fetch(process.argv[2])\n`)

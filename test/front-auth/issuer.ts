@@ -5,6 +5,8 @@ import { Buffer } from 'node:buffer'
 import { type KeyObject, createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { listening } from '../support/listening.js'
+import type { Scope } from '../support/scope.js'
 
 interface Key {
   readonly kid: string
@@ -46,15 +48,8 @@ export class Issuer {
   readonly #server = createServer((request, response) => void this.#answer(request, response))
   #origin = ''
 
-  async listen(scope: { after(run: () => void): void }): Promise<this> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
-    const address = this.#server.address()
-    assert(typeof address === 'object' && address !== null)
-    this.#origin = `http://127.0.0.1:${address.port}`
-    scope.after(() => {
-      this.#server.close()
-      this.#server.closeAllConnections()
-    })
+  async listen(scope: Scope): Promise<this> {
+    this.#origin = `http://127.0.0.1:${await listening(scope, this.#server)}`
     this.rotate('one')
     return this
   }

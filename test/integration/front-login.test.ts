@@ -72,8 +72,7 @@ async function front(
   scope: Parameters<Issuer['listen']>[0] & { after(run: () => Promise<void>): void },
 ): Promise<Login> {
   const keys = await new Issuer().listen(scope)
-  const server = await new AuthorizationServer().listen()
-  scope.after(() => server.close())
+  const server = await AuthorizationServer.open(scope)
   const clock = new Clock()
   const port = await freePort()
   const publicUrl = `http://127.0.0.1:${port}`

@@ -1,14 +1,13 @@
 // Addresses of this machine and network, in every spelling that a URL accepts, and names that resolve to them.
 
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { type ServerResponse, createServer } from 'node:http'
 import { describe, test } from 'node:test'
-import { reachOf } from '../../src/login/login-http.js'
 import { LoginError } from '../../src/login/login-error.js'
-import { loginHttp } from '../../src/login/login-http.js'
-import { realRuntime } from '../../src/real-runtime.js'
+import { loginHttp, reachOf } from '../../src/login/login-http.js'
 import { addressKind } from '../../src/text/address-kind.js'
+import { listening } from '../support/listening.js'
+import { openRuntime } from './place.js'
 
 const words = (text: string): string[] => text.trim().split(/\s+/)
 
@@ -73,8 +72,7 @@ describe('the servers of a login', () => {
     })
 
   test('are not connected to at an address that is not allowed', async (t) => {
-    const runtime = realRuntime()
-    t.after(() => runtime.close())
+    const runtime = openRuntime(t)
     const http = loginHttp({ ...runtime, env: {} }, new URL('https://1.1.1.1/mcp'))
     for (const host of ['10.0.0.1', '169.254.169.254', '[fd12::1]', '127.0.0.1', 'localhost'])
       await assert.rejects(http(new URL(`https://${host}/`)), /is not asked: /)
@@ -96,17 +94,9 @@ describe('a request of a login', () => {
         asked.push(request.url ?? '')
         answer(response)
         expire?.()
-      }).listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      const runtime = realRuntime()
-      t.after(async () => {
-        server.close()
-        server.closeAllConnections()
-        await runtime.close()
       })
-      const address = server.address()
-      assert(typeof address === 'object' && address !== null)
-      const url = new URL(`http://127.0.0.1:${address.port}/`)
+      const runtime = openRuntime(t)
+      const url = new URL(`http://127.0.0.1:${await listening(t, server)}/`)
       // Only the longest timer is early: when the request has come.
       let expire: (() => void) | undefined
       const early = (delayMs: number, fire: () => void): ReturnType<typeof runtime.setTimer> => {

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { listening } from '../support/listening.js'
 import type { Scope } from '../support/scope.js'
 
 export interface AuthorizationOptions {
@@ -83,28 +84,15 @@ export class AuthorizationServer {
   #isUsed = false
   #port = 0
 
-  constructor(options: AuthorizationOptions = {}) {
+  private constructor(options: AuthorizationOptions = {}) {
     this.options = options
   }
 
   /** Listens until the test is over. */
-  static async open(scope: Scope, options: AuthorizationOptions = {}): Promise<AuthorizationServer> {
-    const server = await new AuthorizationServer(options).listen()
-    scope.after(() => server.close())
+  static async open(scope: Scope, options?: AuthorizationOptions): Promise<AuthorizationServer> {
+    const server = new AuthorizationServer(options)
+    server.#port = await listening(scope, server.#server)
     return server
-  }
-
-  async listen(): Promise<this> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
-    const address = this.#server.address()
-    assert(typeof address === 'object' && address !== null)
-    this.#port = address.port
-    return this
-  }
-
-  close(): void {
-    this.#server.close()
-    this.#server.closeAllConnections()
   }
 
   get origin(): string {

@@ -32,7 +32,7 @@ export interface FleetResult {
 
 /** Runs until every expiry has happened, or the time is over. */
 export async function runFleet(t: Scope, plan: FleetPlan): Promise<FleetResult> {
-  const fleet = new Fleet(t, await new AuthorizationServer().listen(), plan)
+  const fleet = new Fleet(t, await AuthorizationServer.open(t), plan)
   await fleet.start()
   const endsAt = performance.now() + plan.msMax
   let round = 0
@@ -72,7 +72,6 @@ class Fleet {
     }
     t.after(() => {
       for (const member of this.#members) member.kill()
-      server.close()
     })
   }
 

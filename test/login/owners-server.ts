@@ -1,12 +1,13 @@
 // A remote server that notes whose token served what, and whose every answer names that owner: with sessions, with a handshake
 // and no session, or of 2026-07-28. It is its own authorization server.
 
-import assert from 'node:assert/strict'
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import { text as bodyOf } from 'node:stream/consumers'
 import type { Login } from '../../src/login/login-store.js'
 import { metaKey } from '../integration/support/claim.js'
 import { at, textAt } from '../integration/support/json.js'
+import { listening } from '../support/listening.js'
+import type { Scope } from '../support/scope.js'
 
 export const kinds = ['sessions', 'handshake', 'stateless'] as const
 export type Kind = (typeof kinds)[number]
@@ -44,21 +45,14 @@ export class OwnersServer {
   #sessions = 0
   #port = 0
 
-  constructor(kind: Kind) {
+  private constructor(kind: Kind) {
     this.#kind = kind
   }
 
-  async listen(): Promise<this> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
-    const address = this.#server.address()
-    assert(typeof address === 'object' && address !== null)
-    this.#port = address.port
-    return this
-  }
-
-  close(): void {
-    this.#server.close()
-    this.#server.closeAllConnections()
+  static async open(scope: Scope, kind: Kind): Promise<OwnersServer> {
+    const server = new OwnersServer(kind)
+    server.#port = await listening(scope, server.#server)
+    return server
   }
 
   get url(): string {

@@ -97,7 +97,7 @@ const fields = (user: string): Record<string, string> => ({
 })
 
 async function place(t: TestContext, kind: Kind, era: Era) {
-  const server = await new OwnersServer(kind).listen()
+  const server = await OwnersServer.open(t, kind)
   const runtime = openRuntime(t)
   const own = { url: server.url, prefix: false, describe: false, auth: { type: 'oauth', perUser: true } }
   const schema = { mcpServers: { own, more: itEcho() } }
@@ -110,7 +110,6 @@ async function place(t: TestContext, kind: Kind, era: Era) {
   const gateway = await gatewayOf(t, value, { runtime, person: 'here' })
   t.after(() => {
     for (const user of users) storeAtHome(runtime, user).remove(server.url)
-    server.close()
   })
   const open = async (user: (typeof users)[number], path = '/mcp'): Promise<Client> => {
     const client = await new Client(user, `${gateway.origin}${path}`, era).open()

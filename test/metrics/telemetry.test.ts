@@ -15,6 +15,7 @@ import { at, listAt, parsed, textAt } from '../integration/support/json.js'
 import { nodeProgram, program } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { handshake, message, send } from '../transports/support/http.js'
+import { listening } from '../support/listening.js'
 import { readExposition, samplesOf, sumOf } from './support/exposition.js'
 import { callEvent } from '../proxy/support/call-event.js'
 import { claim } from '../integration/support/claim.js'
@@ -177,14 +178,7 @@ async function collector(
       response.end('{}')
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = server.address()
-  assert(typeof address === 'object' && address !== null)
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${address.port}` }
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await listening(t, server)}` }
   return { env, got }
 }
 

@@ -11,6 +11,7 @@ import type { Browser, Page } from 'playwright-core'
 import { nodeProgram, everything, root } from '../integration/support/programs.js'
 import { type Servers, Spawned, configFile, inspectorOf } from '../integration/support/spawned.js'
 import { HANG_MS, untilAnswered } from '../integration/support/waiting.js'
+import { listening } from '../support/listening.js'
 import { suiteScope } from '../support/scope.js'
 import { noBrowser, openBrowser, watch } from './support/chromium.js'
 
@@ -254,11 +255,8 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
       response.setHeader('content-type', 'text/html')
       response.end(`<iframe src="${proxy.origin}/ui/"></iframe>`)
     })
-    scope.after(() => void other.close())
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
-    const address = other.address()
-    assert(typeof address === 'object' && address !== null)
-    await page.goto(`http://127.0.0.1:${address.port}/`)
+    const port = await listening(scope, other)
+    await page.goto(`http://127.0.0.1:${port}/`)
     assert.equal(await page.frames()[1]?.evaluate(`document.getElementById('app') === null`), true)
     const said = await page.evaluate<string>(
       `fetch('${proxy.origin}/ui/status', { headers: { authorization: 'Bearer x' } }).then(String, String)`,

@@ -7,12 +7,13 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
-import { type AddressInfo, type Server, type Socket, connect } from 'node:net'
+import { type Socket, connect } from 'node:net'
 import { after, describe, test } from 'node:test'
 import type { LogRecord } from '../../../src/runtime/runtime.js'
 import type { GuestCommand, Machine, SandboxRuntime } from '../../../src/sandbox/runtime.js'
 import { chooseRuntime } from '../../../src/sandbox/runtimes.js'
 import { until } from '../../integration/support/waiting.js'
+import { listening } from '../../support/listening.js'
 import { ran, shell, startedMachine } from '../../sandbox/machine-contract.js'
 import { Authority, certificate } from '../../transports/support/certificates.js'
 import { python } from './sandbox-attacks.js'
@@ -39,7 +40,7 @@ class Internet {
   /** Of the service. */
   readonly outgoing: Socket[] = []
   readonly authority: Authority = new Authority('Test authority')
-  #server: Server | undefined
+  #port = 0
   /** Answers requests. */
   answer: (request: IncomingMessage, response: ServerResponse) => void = (request, response) => {
     const chunks: Buffer[] = []
@@ -56,13 +57,12 @@ class Internet {
       this.answer(request, response)
     }
     const server = createServer(certificate({ names, by: this.authority }), listener)
-    this.#server = server
     server.on('connection', (socket: Socket) => {
       this.sockets.add(socket)
       socket.on('error', () => undefined)
       socket.on('close', () => this.sockets.delete(socket))
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    this.#port = await listening({ after }, server)
   }
 
   readonly resolve = async (name: string): Promise<readonly string[]> => {
@@ -74,14 +74,9 @@ class Internet {
 
   readonly connect = ({ host, port }: { readonly host: string; readonly port: number }): Socket => {
     this.connected.push(`${host}:${port}`)
-    const socket = connect({ host: '127.0.0.1', port: portOf(this.#server), allowHalfOpen: true })
+    const socket = connect({ host: '127.0.0.1', port: this.#port, allowHalfOpen: true })
     this.outgoing.push(socket)
     return socket
-  }
-
-  close(): void {
-    for (const socket of this.sockets) socket.destroy()
-    this.#server?.close()
   }
 }
 
@@ -133,7 +128,6 @@ export function allowedHostsHold(title: string, scene: SandboxScene): void {
 
   const world = async (): Promise<World> => {
     const internet = new Internet()
-    after(() => internet.close())
     await internet.listen()
     const log: LogRecord[] = []
     const runtime = await runtimeFor(internet, log)
@@ -302,7 +296,6 @@ print(sorted(collections.Counter(heard(one) for one in all).items()))
 
     test('a program that connects to the socket behind the port reaches what others reach', async () => {
       const internet = new Internet()
-      after(() => internet.close())
       await internet.listen()
       const log: LogRecord[] = []
       const runtime = await runtimeFor(internet, log)
@@ -339,10 +332,4 @@ time.sleep(1000)
     )
     assert.match(stdout, /^\ncurl[^\n]*\n$/)
   })
-}
-
-function portOf(server: Server | undefined): number {
-  const address: AddressInfo | string | null = server?.address() ?? null
-  assert(address !== null && typeof address === 'object')
-  return address.port
 }
