@@ -96,10 +96,11 @@ const introspected = (origin: string): object => ({
 const known = (path: string): string =>
   `https://mcp.example.com/.well-known/oauth-protected-resource/gate${path}`
 
+const challenge = (path: string, scope: string, error = ''): string =>
+  `Bearer ${error}resource_metadata="${known(path)}", scope="${scope}"`
+const invalid = (why: string): string => `error="invalid_token", error_description="${why}", `
+
 describe('a client that logs in', () => {
-  const challenge = (path: string, scope: string, error = ''): string =>
-    `Bearer ${error}resource_metadata="${known(path)}", scope="${scope}"`
-  const invalid = (why: string): string => `error="invalid_token", error_description="${why}", `
   const [expired, elsewhere] = [invalid('the token has expired'), invalid('the token is for somebody else')]
   const insufficient = challenge('/p/ops/mcp', 'mcp:read mcp:ops', 'error="insufficient_scope", ')
   const cases: [title: string, sent: Sent, scope: string | undefined, status: number, asked?: string][] = [

@@ -45,7 +45,14 @@ describe('tokens', () => {
       ['a', 'b', 'c', 'ann', ''].map((token) => principalOf(tokens, token)),
       ['ann', 'bob', undefined, undefined, undefined],
     )
-    assert.match(principalOf(tokens, 'for-all') ?? '', /^bearer [\w-]{43}$/)
+    const ofAll = (token: string): string | undefined =>
+      principalOf(new FrontAccess({ token, tokens: [] }, () => 0), token)
+    assert.match(ofAll('for-all') ?? '', /^bearer [\w-]{43}$/)
+    assert.deepEqual(
+      [ofAll('for-all'), ofAll('another')].map((found) => found === principalOf(tokens, 'for-all')),
+      [true, false],
+      'the same on every instance',
+    )
   })
 
   test('end at their time, and the refusal says so', () => {

@@ -2,47 +2,14 @@
 
 import assert from 'node:assert'
 import { describe, test } from 'node:test'
-import { httpServer } from '../../src/index.js'
-import type { ClientOrigin } from '../../src/mcp/client-context.js'
-import { realRuntime } from '../../src/real-runtime.js'
-import { type Scope, ScriptedSession, front, message, send, usual } from '../transports/support/http.js'
+import { front, message, send } from '../transports/support/http.js'
 
 const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
 
 const foundLater = async (token: string): Promise<string | undefined> =>
   token === 'wrong' ? undefined : token
 
-/** An instance whose token this is; gives whose its one client is. */
-async function principalAt(scope: Scope, token: string): Promise<string | undefined> {
-  const sessions: ScriptedSession[] = []
-  const served = {
-    attach: (connection: ScriptedSession['connection'], { principal = '' }: ClientOrigin = {}) => {
-      const session = new ScriptedSession(connection, usual, { principal })
-      sessions.push(session)
-      return Promise.resolve(session)
-    },
-    status: () => [],
-    sessions: () => [],
-    isBound: () => false,
-  }
-  const around = { name: 'one', log: () => undefined, runtime: realRuntime() }
-  const serving = await httpServer({ port: 0, token }).serve(served, around)
-  scope.after(() => serving.close())
-  const asked = { body: message('echo', 1), headers: bearer(token) }
-  assert.equal((await send(serving.port, asked)).status, 200)
-  return sessions[0]?.principal
-}
-
 describe('a principal', () => {
-  test('is the same for a token on every instance, another for another one, and does not show it', async (t) => {
-    const [one, again, other] = await Promise.all(
-      ['canary-a', 'canary-a', 'canary-b'].map((token) => principalAt(t, token)),
-    )
-    assert.equal(one, again)
-    assert.notEqual(one, other)
-    assert.match(one ?? '', /^bearer [\w-]{43}$/)
-  })
-
   test('may be found later: nobody is attached before', async (t) => {
     const waiting: ((principal: string) => void)[] = []
     const principalOf = (): Promise<string> => new Promise((resolve) => waiting.push(resolve))

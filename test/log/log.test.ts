@@ -211,36 +211,12 @@ describe('details', () => {
 })
 
 describe('secrets', () => {
-  const cases: [string, string, string][] = [
-    ['as they are', 'key hunter2-abc!', 'key [redacted]'],
-    ['twice', 'hunter2-abc hunter2-abc', '[redacted] [redacted]'],
-    ['the longest first', 'hunter2-abcdef', '[redacted]'],
-    ['as in a URL', '?k=a%20b%26cdef', '?k=[redacted]'],
-    ['as in JSON', String.raw`{"k":"qu\"oted"}`, '{"k":"[redacted]"}'],
-    ['a line of a key', 'read: MIIEvQIBADANBgkqhkiG9w0BAQEFAASC', 'read: [redacted]'],
-    [
-      'a bearer nobody registered',
-      'Authorization: Bearer abcdefghijklmnopqrstuvwxyz',
-      'Authorization: Bearer [redacted]',
-    ],
-    ['words after bearer', 'Bearer authentication failed', 'Bearer authentication failed'],
-    ['a password in a URL', 'postgres://me:pass@host/db', 'postgres://me:[redacted]@host/db'],
-    ['too short to look for', 'abc', 'abc'],
-  ]
-  const known = [
-    'hunter2-abc',
-    'hunter2-abc!',
-    'hunter2-abcdef',
-    'a b&cdef',
-    'qu"oted',
-    'abc',
-    '-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END KEY-----\n',
-  ]
-  for (const [title, text, want] of cases)
-    test(title, () => {
-      assert.equal(logged(info(text), known)['message'], want)
-      assert.deepEqual(logged(info('m', { deep: [text] }), known)['details'], { deep: [want] })
-    })
+  test('are hidden in the message and in the details', () => {
+    const text = 'key hunter2-abc! of postgres://me:pass@host/db'
+    const line = logged(info(text, { deep: [text] }), ['hunter2-abc!'])
+    const want = 'key [redacted] of postgres://me:[redacted]@host/db'
+    assert.deepEqual([line['message'], line['details']], [want, { deep: [want] }])
+  })
 
   test('of old configurations are remembered, but not for ever, and those of now whatever their number', () => {
     const stream = new Memory()

@@ -15,7 +15,7 @@ import { Expectations, type ReceivedEvent } from '../../src/replay/expectations.
 import { FrameReader } from '../../src/replay/pattern.js'
 import { type Transcript, parseTranscripts, TranscriptError } from '../../src/replay/transcript.js'
 import { NdjsonConnection } from '../../src/transports/stdio/ndjson.js'
-import { cli, fileOf, fixtures, folder, programs, run, talk } from './support.js'
+import { cli, fileOf, fixtures, folder, programs, run } from './support.js'
 
 const server = (name: string): string => JSON.stringify(['$node', join(programs, name)])
 
@@ -392,31 +392,6 @@ describe('the fixtures', () => {
 })
 
 describe('what was recorded', () => {
-  it('replays without editing: the command with the bundled server', async () => {
-    const file = join(folder, 'session.jsonl')
-    const time = { command: process.execPath, args: [join(cli, '../servers/time.js')] }
-    const config = join(folder, 'time.json')
-    writeFileSync(config, JSON.stringify({ mcpServers: { Time: time }, startupGraceMs: 60_000 }))
-    const lines = [
-      '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}',
-      '{"jsonrpc":"2.0","method":"notifications/initialized"}',
-      '{"jsonrpc":"2.0","id":2,"method":"tools/list"}',
-      'not json',
-      '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"Time__get_current_time","arguments":{"timezone":"Asia/Shanghai"}}}',
-      '{"jsonrpc":"2.0","id":4,"method":"shutdown"}',
-    ]
-    const args = [cli, '--stdio', '--silent', '--config', config, '--record', file]
-    assert.equal(await talk(args, lines, 5), 0)
-    const { code, out } = await run(file)
-    assert.equal(code, 0, out)
-    assert.match(out, /^1 passed, 0 failed \(5 frames compared/)
-    const changed = readFileSync(file, 'utf8').replaceAll('[Time] Convert', '[Time] Converts')
-    assert.match(
-      (await run(fileOf(changed.trimEnd()))).out,
-      /\$\.result\.tools\[1\]\.description is another value/,
-    )
-  })
-
   it('replays without editing: questions of a server under other ids', async () => {
     const asks = { command: process.execPath, args: [join(programs, 'asks.mjs')] }
     const config = { mcpServers: { asks }, startupGraceMs: 60_000 }

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { describe, it } from 'node:test'
 import { both, message, send } from '../transports/support/http.js'
-import { cli, folder, gateway, programs, reference, run, started, talk } from './support.js'
+import { cli, folder, gateway, programs, reference, run, talk } from './support.js'
 
 let files = 0
 const newFile = (): string => join(folder, `recorded-${(files += 1)}.jsonl`)
@@ -198,20 +198,5 @@ describe('a recording that cannot go on', () => {
       /"level":"error","message":"cannot record to [^"]*r\.jsonl: the file was removed; the proxy passes no more messages/,
     )
     assert.match(err, /mcps-proxy: cannot record to \S*r\.jsonl: the file was removed\n$/)
-  })
-
-  it('lets nothing more through over HTTP', async (t) => {
-    const place = join(folder, 'vanishes-too')
-    mkdirSync(place)
-    const args = [cli, '--http', '--port', '0', '--record', join(place, 'r.jsonl')]
-    const { match, stop } = await started(t, args, /POST to http:\/\/[^/]*:(\d+)/)
-    const port = Number(match[1])
-    const ping = (): ReturnType<typeof send> => send(port, { body: message('ping', 1) })
-    assert.equal((await ping()).status, 200)
-    rmSync(place, { recursive: true })
-    let { status } = await ping()
-    while (status === 200) ({ status } = await ping())
-    assert.equal(status, 503)
-    assert.equal(await stop(), 1)
   })
 })

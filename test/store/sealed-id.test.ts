@@ -24,14 +24,6 @@ function sealedIds(keys: readonly string[], nowMs = 0, label = 'web-1'): SealedI
 const [key, other] = ['the key of all instances', 'the key of other ones']
 const id = sealedIds([key]).seal(facts, owner) ?? ''
 
-/** The id with another byte at this place of its sealed part. */
-function changed(at: number): string {
-  const [label = '', text = ''] = id.split('.')
-  const bytes = Buffer.from(text, 'base64url')
-  bytes.writeUInt8((bytes.at(at) ?? 0) ^ 1, at < 0 ? bytes.length + at : at)
-  return `${label}.${bytes.toString('base64url')}`
-}
-
 const opens: [string, SealedIds, string][] = [
   ['in the process that made it', sealedIds([key]), id],
   ['in another instance', sealedIds([key], 0, 'web-2'), id],
@@ -54,11 +46,6 @@ const foreign: [string, SealedIds, string, typeof owner?][] = [
   ['that is no id of this form', sealedIds([key]), randomBytes(24).toString('base64url')],
   ['that is empty', sealedIds([key]), ''],
   ['that is a label', sealedIds([key]), 'web-1.'],
-  ...[0, 1, 5, 17, -1].map((at): [string, SealedIds, string] => [
-    `with another byte at ${at}`,
-    sealedIds([key]),
-    changed(at),
-  ]),
 ]
 
 describe('a sealed id', () => {
@@ -67,11 +54,6 @@ describe('a sealed id', () => {
 
   for (const [title, ids, text, whose = owner] of foreign)
     test(`does not open ${title}`, () => assert.equal(ids.open(text, whose), undefined))
-
-  test('does not open where it is cut, anywhere', () => {
-    for (let length = 0; length < id.length; length++)
-      assert.equal(sealedIds([key]).open(id.slice(0, length), owner), undefined, `${length}`)
-  })
 
   test('begins with its label, has the characters of a header field, and no part of what it says', () => {
     assert.match(id, /^web-1\.[\w-]+$/)
