@@ -17,23 +17,12 @@ const named = (name: string) => ({
 })
 const [ann, bob] = [named('ann'), named('bob')]
 
-interface Instance {
-  readonly store: MemoryStore
-  readonly revocations: Revocations
-  /** What a client with this token gets: its principal, or a status. */
-  readonly get: (token: string) => string | number
-  /** How often sessions were ended. */
-  readonly ends: () => number
-  /** Revokes a token for all instances. */
-  readonly revoke: (token: { readonly sha256: string }) => Promise<void>
-}
-
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** So many instances on one store. */
-async function instances(clock: FakeClock, count = 1): Promise<[Instance, ...Instance[]]> {
+async function instances(clock: FakeClock, count = 1) {
   const shared = new SharedMemory()
-  const one = async (at: number): Promise<Instance> => {
+  const one = async (at: number) => {
     const store = new MemoryStore(shared, clock)
     const options = { label: `i${at}`, store, secrets: () => ['secret'], runtime: clock, log: () => {} }
     const cluster = new Cluster(options)
@@ -42,18 +31,20 @@ async function instances(clock: FakeClock, count = 1): Promise<[Instance, ...Ins
     const access = new FrontAccess({ token: 'all', tokens: [ann, bob] }, () => 0, undefined, revocations)
     let ends = 0
     revocations.onRevoked = () => void ends++
+    /** What a client with this token gets: its principal, or a status. */
     const get = (token: string): string | number => {
       const verdict = access.senderOf(token, '/mcp', '')
       assert(!(verdict instanceof Promise))
       return 'principal' in verdict ? verdict.principal : verdict.status
     }
-    const revoke: Instance['revoke'] = async ({ sha256 }) => {
+    const revoke = async ({ sha256 }: typeof ann): Promise<void> => {
       await revokeEverywhere(cluster, sha256)
       clock.advance(0)
     }
     return { store, revocations, get, ends: () => ends, revoke }
   }
-  return [await one(0), ...(await Promise.all(Array.from({ length: count - 1 }, (_, at) => one(at + 1))))]
+  const others = Array.from({ length: count - 1 }, (_, at) => one(at + 1))
+  return [await one(0), ...(await Promise.all(others))] as const
 }
 
 describe('a token', () => {

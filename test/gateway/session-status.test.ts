@@ -14,12 +14,7 @@ import { type Scope, message, messageIn, send } from '../transports/support/http
 const revision = '2025-11-25'
 const any = { accept: '*/*' }
 
-interface Fronted {
-  readonly port: number
-  readonly proxy: Awaited<ReturnType<typeof createProxy>>
-}
-
-async function fronted(scope: Scope): Promise<Fronted> {
+async function fronted(scope: Scope) {
   const servers = { a: itServer(), b: itServer() }
   const proxy = await createProxy({ mcpServers: servers })
   scope.after(() => proxy.close(0))

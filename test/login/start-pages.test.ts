@@ -16,16 +16,9 @@ import { untilAnswered } from '../integration/support/waiting.js'
 import { AuthorizationServer } from './authorization-server.js'
 import { openRuntime, storeAtHome } from './place.js'
 
-interface Place {
-  readonly guard: AuthorizationServer
-  readonly issuer: Issuer
-  readonly publicUrl: string
-  readonly log: readonly LogRecord[]
-  readonly storeOf: (user: string) => LoginStore
-  readonly ask: (user: string, method: string, params?: object) => Promise<unknown>
-}
+type Place = Awaited<ReturnType<typeof place>>
 
-async function place(t: TestContext): Promise<Place> {
+async function place(t: TestContext) {
   const [issuer, guard] = [await new Issuer().listen(t), await AuthorizationServer.open(t)]
   const runtime = openRuntime(t)
   const log: LogRecord[] = []

@@ -16,12 +16,7 @@ interface Answered {
   readonly text: string
 }
 
-interface Place {
-  readonly requests: TokenRequests
-  readonly sent: LoginRequest[]
-}
-
-async function place(answer: Answered, more: Partial<AuthorizationServer> = {}): Promise<Place> {
+async function place(answer: Answered, more: Partial<AuthorizationServer> = {}) {
   const sent: LoginRequest[] = []
   const http: LoginHttp = async (_, request = {}) => {
     sent.push(request)

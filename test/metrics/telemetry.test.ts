@@ -26,14 +26,7 @@ const servers = {
   new: { command: process.execPath, args: [program('reference-stateless.mjs')] },
 }
 
-interface Opened {
-  readonly telemetry: Telemetry | undefined
-  readonly log: readonly string[]
-  /** The port of the metrics, from the log. */
-  readonly port: number
-}
-
-async function opened(t: Scope, server: object, env: Runtime['env'] = {}, needsPort = true): Promise<Opened> {
+async function opened(t: Scope, server: object, env: Runtime['env'] = {}, needsPort = true) {
   const log: string[] = []
   const runtime = { ...timers(t), env }
   const telemetry = await openTelemetry(gatewayConfig({ server, mcpServers: servers }), {
@@ -42,6 +35,7 @@ async function opened(t: Scope, server: object, env: Runtime['env'] = {}, needsP
     needsPort,
   })
   t.after(() => telemetry?.close())
+  // Of the metrics.
   const [, port] = /:(\d+)\/metrics$/.exec(log.join('\n')) ?? []
   return { telemetry, log, port: Number(port) }
 }

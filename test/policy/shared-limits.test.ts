@@ -15,22 +15,15 @@ const rule = (more: Partial<LimitRule> = {}): LimitRule => ({
   ...more,
 })
 
-interface Instance {
-  readonly store: MemoryStore
-  readonly limits: CallLimits
-  /** How many tokens the store was asked for, each time. */
-  readonly wants: number[]
-  readonly clock: FakeClock
-  /** Resolves when a call may go or is refused. */
-  readonly take: (name?: string) => Promise<LimitRefusal | undefined>
-}
+type Instance = ReturnType<typeof instances>[number]
 
 /** So many instances on one store. */
-function instances(count: number, ...rules: LimitRule[]): Instance[] {
+function instances(count: number, ...rules: LimitRule[]) {
   const clock = new FakeClock()
   const shared = new SharedMemory()
   return Array.from({ length: count }, () => {
     const store = new MemoryStore(shared, clock)
+    /** How many tokens the store was asked for, each time. */
     const wants: number[] = []
     const limits = new CallLimits(rules, clock, {
       take: (key, bucket, want) => {
@@ -38,6 +31,7 @@ function instances(count: number, ...rules: LimitRule[]): Instance[] {
         return store.take(key, bucket, want)
       },
     })
+    /** Resolves when a call may go or is refused. */
     const take = async (name = 'a__x'): Promise<LimitRefusal | undefined> => {
       const taken = limits.take({ principal: 'p', tool: name, name })
       if (!(taken instanceof Promise)) return taken

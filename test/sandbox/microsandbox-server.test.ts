@@ -4,18 +4,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { at, listAt } from '../integration/support/json.js'
 import { FakeMicrosandbox, answer } from './support/fake-microsandbox.js'
-import { type SandboxClient, openSandbox } from './support/sandbox.js'
+import { openSandbox } from './support/sandbox.js'
 
-interface Pair {
-  readonly fake: FakeMicrosandbox
-  readonly sandbox: SandboxClient
-}
-
-async function pair(
-  t: Parameters<typeof openSandbox>[0],
-  section: object = {},
-  needsKey = false,
-): Promise<Pair> {
+async function pair(t: Parameters<typeof openSandbox>[0], section: object = {}, needsKey = false) {
   const fake = new FakeMicrosandbox(needsKey)
   const serverUrl = await fake.listen()
   const { client } = await openSandbox(t, { runtime: 'microsandbox-server', serverUrl, ...section })

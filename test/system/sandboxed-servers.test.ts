@@ -5,10 +5,11 @@ import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
+import { readProcFile } from '../../src/runtime/process-table.js'
 import { said } from '../integration/support/client.js'
 import { textAt } from '../integration/support/json.js'
 import { cli, root } from '../integration/support/programs.js'
-import { type Servers, configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
+import { configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { gone, until } from '../integration/support/waiting.js'
 import { descendantsOf } from './support/sandbox-commands.js'
 
@@ -16,15 +17,8 @@ const packages = join(root, 'node_modules')
 const filesystem = join(packages, '@modelcontextprotocol/server-filesystem/dist/index.js')
 const everything = join(packages, '@modelcontextprotocol/server-everything/dist/index.js')
 
-interface Place {
-  readonly home: string
-  readonly open: string
-  readonly closed: string
-  readonly servers: Servers
-}
-
 /** A server of files that is told of two folders, and may use one of them. */
-function place(t: TestContext): Place {
+function place(t: TestContext) {
   const home = scratch(t)
   const [open, closed] = [join(home, 'open'), join(home, 'closed')]
   for (const folder of [open, closed]) {
@@ -81,7 +75,9 @@ describe('a server behind walls', () => {
     const proxy = spawned(t, configFile(t, servers), { ...process.env, HOME: home })
     await proxy.client.open()
     await proxy.client.call('files__read_text_file', { path: join(open, 'file.txt') })
-    const below = descendantsOf(proxy.pid).filter((pid) => commandLine(pid).includes('server-filesystem'))
+    const below = descendantsOf(proxy.pid).filter((pid) =>
+      readProcFile(`/proc/${pid}/cmdline`).includes('server-filesystem'),
+    )
     assert(below.length >= 2)
     process.kill(proxy.pid, 'SIGKILL')
     await until(() => below.every((pid) => gone(pid)))
@@ -124,24 +120,10 @@ describe('a server behind walls', () => {
   })
 })
 
-interface Running {
-  readonly client: ReturnType<typeof spawnProgram>['client']
-  readonly pid: number
-  readonly finish: () => Promise<number | string>
-}
-
-function spawned(t: TestContext, config: string, env: Readonly<Record<string, string | undefined>>): Running {
+function spawned(t: TestContext, config: string, env: NodeJS.ProcessEnv) {
   const proxy = spawnProgram(t, process.execPath, [cli, '--stdio', '--config', config], { env })
   assert(proxy.child.pid !== undefined)
   return { client: proxy.client, pid: proxy.child.pid, finish: () => proxy.finish() }
-}
-
-function commandLine(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'latin1')
-  } catch {
-    return ''
-  }
 }
 
 function doctor(config: string, home: string): Promise<string> {

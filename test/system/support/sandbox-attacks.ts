@@ -5,7 +5,6 @@ import {
   chmodSync,
   cpSync,
   mkdirSync,
-  readFileSync,
   readdirSync,
   readlinkSync,
   renameSync,
@@ -17,6 +16,7 @@ import { createServer } from 'node:net'
 import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { processIds, readProcFile } from '../../../src/runtime/process-table.js'
 import {
   type GuestCommand,
   type Machine,
@@ -553,20 +553,11 @@ async function asleep(inside: Machine): Promise<number> {
 }
 
 function pidOf(line: string): number | undefined {
-  const names = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  const found = names.find((name) => {
-    try {
-      return readFileSync(`/proc/${name}/cmdline`, 'latin1') === line
-    } catch {
-      // It has ended.
-      return false
-    }
-  })
-  return found === undefined ? undefined : Number(found)
+  return processIds().find((pid) => readProcFile(`/proc/${pid}/cmdline`) === line)
 }
 
 function uidOf(pid: number): number {
-  return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1])
+  return Number(/^Uid:\s+(\d+)/m.exec(readProcFile(`/proc/${pid}/status`))?.[1])
 }
 
 function linesOf(stdout: string): string[] {

@@ -15,6 +15,12 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import {
+  processIds,
+  readProcFile,
+  readProcesses,
+  withDescendants,
+} from '../../../src/runtime/process-table.js'
 import { type Scope, Spawned } from '../../integration/support/spawned.js'
 import { SandboxClient } from '../../sandbox/support/sandbox.js'
 import { USER } from './sandbox-scene.js'
@@ -108,7 +114,7 @@ function copyProgram(to: string): void {
   const copied = new Set<string>()
   const copy = (folder: string): void => {
     const { dependencies }: { readonly dependencies?: unknown } = JSON.parse(
-      textOf(join(folder, 'package.json')),
+      readFileSync(join(folder, 'package.json'), 'utf8'),
     )
     for (const name of Object.keys(Object(dependencies))) {
       if (copied.has(name)) continue
@@ -123,19 +129,14 @@ function copyProgram(to: string): void {
 
 /** Every process that descends from this one. */
 export function descendantsOf(pid: number): number[] {
-  const parents = namesIn('/proc').flatMap((entry): (readonly [number, number])[] => {
-    const [, parent] = /^\d+ \(.*\) \S (\d+)/s.exec(textOf(`/proc/${entry}/stat`)) ?? []
-    return parent === undefined ? [] : [[Number(entry), Number(parent)]]
-  })
-  const below = (of: number): number[] =>
-    parents.filter(([, parent]) => parent === of).flatMap(([child]) => [child, ...below(child)])
-  return below(pid)
+  const all = withDescendants(readProcesses(), (row) => row.pid === pid)
+  return all.flatMap((row) => (row.pid === pid ? [] : row.pid))
 }
 
 /** The program that the command has started for its sandbox. */
 export function programOf(pid: number): number {
   const found = descendantsOf(pid).filter((each) => {
-    const [command, script] = textOf(`/proc/${each}/cmdline`).split('\0')
+    const [command, script] = readProcFile(`/proc/${each}/cmdline`).split('\0')
     return command === process.execPath && script?.endsWith('/sandbox.js') === true
   })
   assert.equal(found.length, 1)
@@ -143,19 +144,13 @@ export function programOf(pid: number): number {
 }
 
 /** The processes of the host that sleep for so long. */
-export function marked(mark: string): string[] {
-  return namesIn('/proc').filter((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith(`sleep\0${mark}`)
-    } catch {
-      return false
-    }
-  })
+export function marked(mark: string): number[] {
+  return processIds().filter((pid) => readProcFile(`/proc/${pid}/cmdline`).startsWith(`sleep\0${mark}`))
 }
 
 /** Resident memory in MiB. */
 export function residentMiB(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(textOf(`/proc/${pid}/status`))?.[1]) / 1024
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readProcFile(`/proc/${pid}/status`))?.[1]) / 1024
 }
 
 function openFiles(pid: number): string[] {
@@ -173,13 +168,5 @@ function namesIn(folder: string): string[] {
     return readdirSync(folder)
   } catch {
     return []
-  }
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
   }
 }
