@@ -42,6 +42,15 @@ class Machine {
 
 const a = serverOf({ command: 'a' })
 
+/** A machine on which one life has kept what the server `a` has said. */
+function keptOnce(): Machine {
+  const machine = new Machine()
+  const store = machine.start()
+  store.of(a).keep(factsOf('mine'))
+  store.close()
+  return machine
+}
+
 function toolsIn(store: KeptStore, config: ServerConfig): string[] | undefined {
   return toolsOf(store.of(config).facts)
 }
@@ -79,10 +88,7 @@ describe('what servers said', () => {
   })
 
   test('is not there for a server of other values, nor for another configuration', async () => {
-    const machine = new Machine()
-    const first = machine.start()
-    first.of(a).keep(factsOf('mine'))
-    first.close()
+    const machine = keptOnce()
     const changed = serverOf({ command: 'a', env: { TOKEN: 'another' } })
     assert.equal(toolsIn(machine.start(), changed), undefined)
     assert.equal(toolsIn(machine.start('/home/it/other.json'), a), undefined)
@@ -228,19 +234,13 @@ describe('a disk that fails', () => {
   })
 
   test('keeps nothing where it cannot be read', async () => {
-    const machine = new Machine()
-    const first = machine.start()
-    first.of(a).keep(factsOf('mine'))
-    first.close()
+    const machine = keptOnce()
     machine.files.troubles.readsFail = true
     assert.equal(toolsIn(machine.start(), a), undefined)
   })
 
   test('whose files are damaged has kept nothing, and keeps again', async () => {
-    const machine = new Machine()
-    const first = machine.start()
-    first.of(a).keep(factsOf('mine'))
-    first.close()
+    const machine = keptOnce()
     for (const file of machine.files.stored.values()) file.bytes = file.bytes.subarray(0, -10)
     const second = machine.start()
     assert.equal(toolsIn(second, a), undefined)
@@ -263,10 +263,7 @@ describe('a disk that fails', () => {
 
 describe('kept facts', () => {
   test('stay as long as they are used, which is written once a day at most', async () => {
-    const machine = new Machine()
-    const first = machine.start()
-    first.of(a).keep(factsOf('mine'))
-    first.close()
+    const machine = keptOnce()
     machine.clock.advance(DAY_MS / 2)
     const second = machine.start()
     assert.deepEqual(toolsIn(second, a), ['mine'])

@@ -68,6 +68,9 @@ async function secretOf(credentials: GrantCredentials): Promise<string | undefin
   return (await credentials.credential())?.secret
 }
 
+const eachOf = (asked: readonly object[], name: string): unknown[] =>
+  asked.map((each) => Reflect.get(each, name))
+
 function messageOf(verdict: CredentialVerdict): string {
   assert(verdict instanceof TransportError, String(verdict))
   return `${verdict.code} ${verdict.message}`
@@ -154,10 +157,7 @@ describe('the tokens of a grant without a person', () => {
       if (asked.length === 0) await own.refused(undefined, unauthorized)
       else await own.credential()
     }
-    assert.deepEqual(
-      asked.map((each) => Reflect.get(each, 'assertion')),
-      ['one', 'two'],
-    )
+    assert.deepEqual(eachOf(asked, 'assertion'), ['one', 'two'])
   })
 
   test('that are refused are not asked for again at once', async (t) => {
@@ -217,10 +217,7 @@ describe('the tokens of a grant without a person', () => {
       now += 30_000
     }
     await own.refused(await own.credential(), unauthorized)
-    assert.deepEqual(
-      asked.map((each) => Reflect.get(each, 'scope')),
-      ['read', 'read admin', 'read write', 'read write'],
-    )
+    assert.deepEqual(eachOf(asked, 'scope'), ['read', 'read admin', 'read write', 'read write'])
   })
 
   test('are not asked for again with scopes that did not help', async (t) => {
@@ -233,9 +230,6 @@ describe('the tokens of a grant without a person', () => {
       messageOf(await own.refused(await own.credential(), more)),
       /wants the scope write, and asking for it did not help/,
     )
-    assert.deepEqual(
-      asked.map((each) => Reflect.get(each, 'scope')),
-      ['read', 'read write'],
-    )
+    assert.deepEqual(eachOf(asked, 'scope'), ['read', 'read write'])
   })
 })

@@ -115,90 +115,70 @@ describe('a client', () => {
 const aad = 'AADSTS9010010: The resource parameter does not match with the requested scopes.'
 
 describe('an answer of a token endpoint', () => {
-  const given: readonly [string, Answered, object][] = [
+  const slack = {
+    scope: 'chat:write,users:read',
+    access_token: 'xoxp',
+    refresh_token: 'xoxe',
+    expires_in: 43_200,
+  }
+  const user = { ok: true, access_token: null, authed_user: { id: 'U1', token_type: 'user', ...slack } }
+  const bot = { ok: true, access_token: 'xoxb', token_type: 'bot', scope: 'commands', refresh_token: null }
+  const keycloak = { access_token: 'a', expires_in: 60, refresh_expires_in: 0, token_type: 'Bearer' }
+  const more = { 'not-before-policy': 0, scope: 'openid email', id_token: 'odd' }
+  const given: readonly [string, object, object, status?: number][] = [
     [
       'GitHub',
-      { text: '{"access_token":"gho_1","scope":"repo,user","token_type":"bearer"}' },
+      { access_token: 'gho_1', scope: 'repo,user', token_type: 'bearer' },
       { accessToken: 'gho_1', scope: 'repo user' },
     ],
     [
       'Slack, of a user',
-      {
-        text: '{"ok":true,"access_token":null,"authed_user":{"id":"U1","scope":"chat:write,users:read","access_token":"xoxp","token_type":"user","refresh_token":"xoxe","expires_in":43200}}',
-      },
+      user,
       { accessToken: 'xoxp', scope: 'chat:write users:read', refreshToken: 'xoxe', expiresIn: 43_200 },
     ],
-    [
-      'Slack, of a bot',
-      {
-        text: '{"ok":true,"access_token":"xoxb","token_type":"bot","scope":"commands","refresh_token":null}',
-      },
-      { accessToken: 'xoxb', scope: 'commands' },
-    ],
-    [
-      'Keycloak',
-      {
-        status: 201,
-        text: '{"access_token":"a","expires_in":60,"refresh_expires_in":0,"token_type":"Bearer","not-before-policy":0,"scope":"openid email","id_token":"odd"}',
-      },
-      { accessToken: 'a', scope: 'openid email', expiresIn: 60 },
-    ],
-    [
-      'a server without a type',
-      { text: '{"access_token":"a","expires_in":"60"}' },
-      { accessToken: 'a', expiresIn: 60 },
-    ],
+    ['Slack, of a bot', bot, { accessToken: 'xoxb', scope: 'commands' }],
+    ['Keycloak', { ...keycloak, ...more }, { accessToken: 'a', scope: 'openid email', expiresIn: 60 }, 201],
+    ['a server without a type', { access_token: 'a', expires_in: '60' }, { accessToken: 'a', expiresIn: 60 }],
   ]
   const nothing = { refreshToken: undefined, expiresIn: undefined, scope: undefined }
   const client = { id: 'c', secret: undefined, method: 'none' } as const
-  for (const [title, answer, wanted] of given)
+  for (const [title, answer, wanted, status = 200] of given)
     test(`of ${title}, is understood`, async () => {
-      const { requests } = await place(answer)
-      assert.deepEqual(await requests.grant(client, 'refresh_token', { refresh_token: 'r' }), {
-        ...nothing,
-        ...wanted,
-      })
+      const { requests } = await place({ status, text: JSON.stringify(answer) })
+      const found = await requests.grant(client, 'refresh_token', { refresh_token: 'r' })
+      assert.deepEqual(found, { ...nothing, ...wanted })
     })
 
-  const refusals: readonly [title: string, answer: Answered, message: RegExp, isOver: boolean][] = [
+  const github = {
+    error: 'bad_refresh_token',
+    error_description: 'The refresh token is incorrect or expired.',
+  }
+  const entra = { error: 'invalid_request', error_description: aad }
+  const refusals: readonly [
+    title: string,
+    status: number,
+    answer: object | string,
+    RegExp,
+    isOver: boolean,
+  ][] = [
     [
       'GitHub, with status 200',
-      {
-        text: '{"error":"bad_refresh_token","error_description":"The refresh token is incorrect or expired."}',
-      },
-      /^bad_refresh_token: The refresh token is incorrect or expired\. \(as\.example\)$/,
+      200,
+      github,
+      /^bad_refresh_token: The refresh .* expired\. \(as\.example\)$/,
       true,
     ],
-    ['Slack', { text: '{"ok":false,"error":"invalid_refresh_token"}' }, /^invalid_refresh_token/, true],
-    [
-      'Entra',
-      { status: 400, text: JSON.stringify({ error: 'invalid_request', error_description: aad }) },
-      /^invalid_request: AADSTS9010010.*\(as\.example\)$/,
-      false,
-    ],
-    [
-      'Cognito',
-      { status: 401, text: '{"error":"invalid_client"}' },
-      /^invalid_client \(as\.example\)$/,
-      false,
-    ],
-    [
-      'a proxy before it',
-      { status: 502, text: '<html>Bad Gateway</html>' },
-      /^HTTP 502 of the token endpoint \(as\.example\)$/,
-      false,
-    ],
-    [
-      'a busy server',
-      { status: 429, text: '{"error":"invalid_grant"}' },
-      /^HTTP 429 of the token endpoint \(/,
-      false,
-    ],
-    ['no token endpoint', { text: '<html>Hello' }, /^HTTP 200 of the token endpoint \(/, false],
+    ['Slack', 200, { ok: false, error: 'invalid_refresh_token' }, /^invalid_refresh_token/, true],
+    ['Entra', 400, entra, /^invalid_request: AADSTS9010010.*\(as\.example\)$/, false],
+    ['Cognito', 401, { error: 'invalid_client' }, /^invalid_client \(as\.example\)$/, false],
+    ['a proxy before it', 502, '<html>', /^HTTP 502 of the token endpoint \(as\.example\)$/, false],
+    ['a busy server', 429, { error: 'invalid_grant' }, /^HTTP 429 of the token endpoint \(/, false],
+    ['no token endpoint', 200, '<html>Hello', /^HTTP 200 of the token endpoint \(/, false],
   ]
-  for (const [title, answer, message, isOver] of refusals)
+  for (const [title, status, answer, message, isOver] of refusals)
     test(`of ${title}, ${isOver ? 'ends' : 'does not end'} the login`, async () => {
-      const { requests } = await place(answer)
+      const text = typeof answer === 'string' ? answer : JSON.stringify(answer)
+      const { requests } = await place({ status, text })
       await assert.rejects(requests.grant(client, 'refresh_token', { refresh_token: 'r' }), (error) => {
         assert(error instanceof LoginError)
         assert.match(error.message, message)

@@ -68,6 +68,14 @@ function scene(t: Pick<TestContext, 'after'>, { isDeaf = false } = {}): Scene {
   return { link, folder: pipes.folder, report, orders, broken }
 }
 
+/** The same, where the agent has got the order to start the command. */
+async function started(t: Pick<TestContext, 'after'>) {
+  const made = scene(t)
+  const program = made.link.run(command)
+  await until(() => made.orders.length === 1)
+  return { ...made, program }
+}
+
 const command = { program: 'p', args: ['a', ''], env: { A: '1=2', B: '' } }
 const exit = { kind: 'exit', id: 1, code: 0, signal: null }
 
@@ -105,9 +113,7 @@ describe('lines', () => {
 
 describe('an agent', { skip }, () => {
   test('gets the order to start, and the service reads what the program wrote until its end', async (t) => {
-    const { link, folder, report, orders } = scene(t)
-    const program = link.run(command)
-    await until(() => orders.length === 1)
+    const { program, folder, report, orders } = await started(t)
     assert.deepEqual(orders, [{ kind: 'start', id: 1, ...command }])
     const kept = openSync(join(folder, '1.1'), 'w')
     writeSync(kept, 'out')
@@ -122,9 +128,7 @@ describe('an agent', { skip }, () => {
 
   // A7: output that the service has not read is held by the kernel alone.
   test('whose program writes more than is read waits', async (t) => {
-    const { link, folder, orders } = scene(t)
-    const program = link.run(command)
-    await until(() => orders.length === 1)
+    const { program, folder } = await started(t)
     program.stdout.pause()
     const descriptor = openSync(join(folder, '1.1'), constants.O_WRONLY | constants.O_NONBLOCK)
     let written = 0
@@ -192,9 +196,7 @@ describe('an agent', { skip }, () => {
   ]
   for (const [title, ...reports] of lies)
     test(`that reports ${title} has ended`, async (t) => {
-      const { link, report, orders, broken } = scene(t)
-      const program = link.run(command)
-      await until(() => orders.length === 1)
+      const { program, link, report, broken } = await started(t)
       await report(...reports, exit)
       assert.equal(broken.length, 1)
       assert.match((await program.exited).failure ?? '', /broke its protocol/)
@@ -202,9 +204,7 @@ describe('an agent', { skip }, () => {
     })
 
   test('that reports two ends of a program has ended', async (t) => {
-    const { link, report, orders, broken } = scene(t)
-    link.run(command)
-    await until(() => orders.length === 1)
+    const { report, broken } = await started(t)
     await report(exit, exit)
     assert.equal(broken.length, 1)
   })
@@ -217,9 +217,7 @@ describe('an agent', { skip }, () => {
   })
 
   test('gives a reason in one short line', async (t) => {
-    const { link, report, orders } = scene(t)
-    const program = link.run(command)
-    await until(() => orders.length === 1)
+    const { program, report } = await started(t)
     await report({ kind: 'failed', id: 1, why: `\u001b[31m\n${'x'.repeat(3000)}` })
     assert.match((await program.exited).failure ?? '', /^ \[31m x{100,500}$/)
   })

@@ -12,7 +12,7 @@ import { nodeProgram, everything, root } from '../integration/support/programs.j
 import { type Servers, Spawned, configFile, inspectorOf } from '../integration/support/spawned.js'
 import { HANG_MS, untilAnswered } from '../integration/support/waiting.js'
 import { listening } from '../support/listening.js'
-import { suiteScope } from '../support/scope.js'
+import { type Scope, suiteScope } from '../support/scope.js'
 import { noBrowser, openBrowser, watch } from './support/chromium.js'
 
 const scope = suiteScope()
@@ -72,8 +72,13 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
   })
   after(() => browser.close())
 
-  async function open(address = proxy.address, colorScheme: 'dark' | 'light' = 'light'): Promise<Page> {
+  async function open(
+    t: Scope,
+    address = proxy.address,
+    colorScheme: 'dark' | 'light' = 'light',
+  ): Promise<Page> {
     const page = await browser.newPage({ colorScheme, reducedMotion: 'reduce' })
+    t.after(() => page.close())
     page.setDefaultTimeout(HANG_MS)
     await page.goto(address)
     return page
@@ -88,8 +93,8 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
     }
   }
 
-  test('shows messages of two clients, and their edits, by keyboard alone', async () => {
-    const page = await open()
+  test('shows messages of two clients, and their edits, by keyboard alone', async (t) => {
+    const page = await open(t)
     await page.getByRole('grid').waitFor()
     await talk()
     const row = page.getByRole('row', { name: /second → proxy.*tools\/call everything__echo/ })
@@ -115,11 +120,10 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
     assert((await page.getByRole('treeitem').count()) < before)
     await page.keyboard.press('ArrowRight')
     assert.equal(await page.getByRole('treeitem').count(), before)
-    await page.close()
   })
 
-  test('holds thousands of messages with few rows in the document, and says how many there are', async () => {
-    const page = await open()
+  test('holds thousands of messages with few rows in the document, and says how many there are', async (t) => {
+    const page = await open(t)
     await page.getByRole('grid').waitFor()
     const client = await proxy.connect('busy')
     const call = (): Promise<unknown> =>
@@ -130,11 +134,10 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
       .getByText(/^[3-9],\d{3} frames/)
       .waitFor()
     assert((await page.getByRole('row').count()) < 150)
-    await page.close()
   })
 
-  test('restarts a server by keyboard, after a question', async () => {
-    const page = await open()
+  test('restarts a server by keyboard, after a question', async (t) => {
+    const page = await open(t)
     await tabTo(page, 'Servers')
     await page.keyboard.press('Enter')
     const line = page.getByRole('row', { name: /^everything/ })
@@ -148,11 +151,10 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
     await page.getByText('restart everything: done').waitFor()
     // The page forbids to evaluate text, as a wait for a function does.
     await page.getByRole('cell', { name: pid, exact: true }).first().waitFor({ state: 'detached' })
-    await page.close()
   })
 
-  test('shows usage and clients, and exports what is selected', async () => {
-    const page = await open()
+  test('shows usage and clients, and exports what is selected', async (t) => {
+    const page = await open(t)
     await talk()
     const row = page.getByRole('row', { name: /proxy → everything.*tools\/call echo/ })
     await row.first().waitFor()
@@ -177,12 +179,11 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
       .trim()
       .split('\n')
     assert.deepEqual([lines.length, lines[0]?.slice(0, 24)], [3, '{"mcps":1,"recorded":tru'])
-    await page.close()
   })
 
   for (const colorScheme of ['light', 'dark'] as const)
-    test(`breaks no rule of accessibility: ${colorScheme}`, async () => {
-      const page = await open(proxy.address, colorScheme)
+    test(`breaks no rule of accessibility: ${colorScheme}`, async (t) => {
+      const page = await open(t, proxy.address, colorScheme)
       await talk()
       await page
         .getByRole('row', { name: /tools\/call everything__echo/ })
@@ -203,11 +204,10 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
           [],
         )
       }
-      await page.close()
     })
 
-  test('shows what a hostile server says as text, and asks nobody else for anything', async () => {
-    const page = await open()
+  test('shows what a hostile server says as text, and asks nobody else for anything', async (t) => {
+    const page = await open(t)
     const watched = watch(page)
     await page.getByRole('grid').waitFor()
     const client = await proxy.connect('<b onclick=alert(9)>')
@@ -245,11 +245,10 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
       watched.requests.filter((url) => !url.startsWith(`${proxy.origin}/ui/`)),
       [],
     )
-    await page.close()
   })
 
-  test('is nothing without its key, from another origin, and in a frame', async () => {
-    const page = await open(`${proxy.origin}/ui/#key=${'x'.repeat(43)}`)
+  test('is nothing without its key, from another origin, and in a frame', async (t) => {
+    const page = await open(t, `${proxy.origin}/ui/#key=${'x'.repeat(43)}`)
     await page.getByText('The key of the inspector is required').waitFor()
     const other = createServer((_request, response) => {
       response.setHeader('content-type', 'text/html')
@@ -262,7 +261,6 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
       `fetch('${proxy.origin}/ui/status', { headers: { authorization: 'Bearer x' } }).then(String, String)`,
     )
     assert.match(said, /Failed to fetch/)
-    await page.close()
   })
 })
 
