@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { version } from '../../src/index.js'
+import { at, parsed } from '../integration/support/json.js'
 import { readSources, root } from '../support/source-text.js'
 
 const run = promisify(execFile)
@@ -18,25 +19,12 @@ function read(path: string): string {
   return readFileSync(join(root, path), 'utf8')
 }
 
-function readJson(path: string): unknown {
-  const value: unknown = JSON.parse(read(path))
-  return value
-}
-
-/** The member at a path of names. */
-function at(value: unknown, ...names: string[]): unknown {
-  return names.reduce<unknown>(
-    (found, name) => (typeof found === 'object' && found !== null ? Reflect.get(found, name) : undefined),
-    value,
-  )
-}
-
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value]
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }
 
-const manifest = readJson('package.json')
+const manifest = parsed(read('package.json'))
 
 describe('the package', () => {
   test('has the version that the program says', () => {
@@ -112,10 +100,7 @@ describe('the package', () => {
 
 describe('the examples', () => {
   test('hello.jsonl: every request is answered', async () => {
-    const frames = read('examples/hello.jsonl')
-      .trim()
-      .split('\n')
-      .map((line): unknown => JSON.parse(line))
+    const frames = read('examples/hello.jsonl').trim().split('\n').map(parsed)
     const answered = await answersTo(read('examples/hello.jsonl'))
     const asked = frames.map((frame) => at(frame, 'id')).filter((id) => id !== undefined)
     assert.deepEqual(
@@ -157,8 +142,5 @@ async function answersTo(input: string): Promise<unknown[]> {
   const child = run(process.execPath, [join(root, 'dist/cli.js'), '--stdio'], { env })
   child.child.stdin?.end(input)
   const { stdout } = await child
-  return stdout
-    .trim()
-    .split('\n')
-    .map((line): unknown => JSON.parse(line))
+  return stdout.trim().split('\n').map(parsed)
 }

@@ -7,13 +7,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { createInterface } from 'node:readline'
 import { after } from 'node:test'
 import { type Output, type ReplayRequest, replay } from '../../src/replay/command.js'
 import { Replayer } from '../../src/replay/replayer.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { cli, patientCli, root } from '../integration/support/programs.js'
-import { HANG_MS } from '../integration/support/waiting.js'
+import { Spawned } from '../integration/support/spawned.js'
+import { HANG_MS, until } from '../integration/support/waiting.js'
 import { type Scope, scripted } from '../transports/support/scripted.js'
 
 export { type Scope, cli, patientCli, root }
@@ -142,15 +142,10 @@ export async function talk(
   args: readonly string[],
   lines: readonly string[],
   answers: number,
-): Promise<number | null> {
-  const env = { ...process.env, HOME: folder }
-  const child = spawn(process.execPath, [...args], { env, stdio: ['pipe', 'pipe', 'inherit'] })
-  const closed = once(child, 'close')
-  let came = 0
-  createInterface({ input: child.stdout }).on('line', () => {
-    if ((came += 1) === answers) child.stdin.end()
-  })
-  child.stdin.write(`${lines.join('\n')}\n`)
-  await closed
-  return child.exitCode
+): Promise<number | string> {
+  const program = new Spawned(process.execPath, args, { env: { ...process.env, HOME: folder } })
+  program.write(`${lines.join('\n')}\n`)
+  await until(() => program.client.heard.length >= answers)
+  program.end()
+  return program.exited
 }
