@@ -2,9 +2,9 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Scope } from '../../integration/support/spawned.js'
-import { accepts } from './system-program.js'
 
 const STOP_MS = 20_000
 const SAID_MAX = 20_000
@@ -34,13 +34,16 @@ export class Restartable {
   }
 
   get isRunning(): boolean {
-    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
+    const { pid, exitCode, signalCode } = this.#child ?? {}
+    return pid !== undefined && exitCode === null && signalCode === null
   }
 
   /** Starts it and waits until it listens; `env` counts from now on. */
   async start(env: NodeJS.ProcessEnv = {}): Promise<void> {
     this.#what = { ...this.#what, env: { ...this.#what.env, ...env } }
+    // It leads a process group, so that its workers end with it.
     const child = spawn(this.#what.command, this.#what.args, {
+      detached: true,
       env: { ...process.env, ...this.#what.env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -48,6 +51,7 @@ export class Restartable {
       stream.on('data', (chunk: Buffer) => {
         this.said = (this.said + chunk.toString()).slice(-SAID_MAX)
       })
+    child.on('error', ({ message }) => (this.said += message))
     this.#child = child
     while (!(await accepts(this.port))) {
       if (!this.isRunning) throw new Error(`${this.#what.command} does not listen: ${this.said}`)
@@ -62,10 +66,11 @@ export class Restartable {
   /** Ends it and waits until it is gone; gives its exit code or the signal. */
   async end(name: NodeJS.Signals): Promise<number | string | null> {
     const child = this.#child
-    if (child === undefined || !this.isRunning) return null
+    if (child?.pid === undefined || !this.isRunning) return null
+    const { pid } = child
     const exited = once(child, 'exit')
     child.kill(name)
-    const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+    const late = setTimeout(() => process.kill(-pid, 'SIGKILL'), STOP_MS)
     await exited
     clearTimeout(late)
     return child.exitCode ?? child.signalCode
@@ -75,4 +80,16 @@ export class Restartable {
     await this.end(name)
     await this.start(env)
   }
+}
+
+/** Whether something listens at the port. */
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on('error', () => resolve(false))
+  })
 }
