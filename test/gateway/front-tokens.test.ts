@@ -33,6 +33,10 @@ const credentialWith = (profiles: string[] | undefined): string | undefined =>
     'ann',
   )
 
+/** Of the token for everything. */
+const ofAll = (token: string): string | undefined =>
+  principalOf(new FrontAccess({ token, tokens: [] }, () => 0), token)
+
 describe('tokens', () => {
   let nowMs = 0
   const tokens = new FrontAccess(
@@ -45,8 +49,6 @@ describe('tokens', () => {
       ['a', 'b', 'c', 'ann', ''].map((token) => principalOf(tokens, token)),
       ['ann', 'bob', undefined, undefined, undefined],
     )
-    const ofAll = (token: string): string | undefined =>
-      principalOf(new FrontAccess({ token, tokens: [] }, () => 0), token)
     assert.match(ofAll('for-all') ?? '', /^bearer [\w-]{43}$/)
     assert.deepEqual(
       [ofAll('for-all'), ofAll('another')].map((found) => found === principalOf(tokens, 'for-all')),

@@ -194,6 +194,20 @@ test('the limit of processes holds for all schemas together: a first call waits 
   assert.match(refused, /'o' cannot be started: 1 processes run already, which is processesMax/)
 })
 
+const ofSchema = (
+  status: string,
+  mcpServers: object[],
+  totalTools: number,
+  connectedServers: number,
+): object => ({
+  status,
+  mcpServers,
+  totalTools,
+  connectedServers,
+  totalSessions: 0,
+  sessions: [],
+})
+
 describe('the pages of a gateway', () => {
   const schemas = {
     default: schema({ Time: time, gone: { command: '/nonexistent/program' } }),
@@ -244,24 +258,12 @@ describe('the pages of a gateway', () => {
     const unlisted = found('unlisted', 'its answer to server/discover lists no later one')
     const echo = { id: 'echo', name: 'echo', ...unlisted }
     const down = { ...idle, status: 'error', toolCount: 0, error: gone, slots: 0, restarts }
-    const ofSchema = (
-      state: string,
-      mcpServers: readonly object[],
-      counts: readonly [number, number],
-    ): object => ({
-      status: state,
-      mcpServers,
-      totalTools: counts[0],
-      connectedServers: counts[1],
-      totalSessions: 0,
-      sessions: [],
-    })
     assert.deepEqual(status, {
       server: { status: 'running', port, url, uptime: 'U' },
       schemas: {
-        default: ofSchema('active', [Time, { ...down, id: 'gone', name: 'gone' }], [2, 1]),
-        'my.work': ofSchema('active', [echo], [2, 1]),
-        off: ofSchema('disabled', [], [0, 0]),
+        default: ofSchema('active', [Time, { ...down, id: 'gone', name: 'gone' }], 2, 1),
+        'my.work': ofSchema('active', [echo], 2, 1),
+        off: ofSchema('disabled', [], 0, 0),
       },
       summary: {
         totalSchemas: 3,

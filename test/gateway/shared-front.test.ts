@@ -10,23 +10,18 @@ import { itServer } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { messageIn } from '../transports/support/http.js'
 
-interface Instance {
-  readonly store: MemoryStore
-  /** Calls a tool: the HTTP status, the reason of an error and the field `Retry-After`. */
-  readonly call: () => Promise<readonly [number, unknown, string | undefined]>
-}
-
-async function instances(scope: Scope, limits: object): Promise<[Instance, Instance]> {
+async function instances(scope: Scope, limits: object) {
   const shared = new SharedMemory()
-  const one = async (instance: string): Promise<Instance> => {
+  const one = async (instance: string) => {
     const store = new MemoryStore(shared, realClock)
     const server = { instance, stateKey: 'a key of all instances' }
     const config = { server, limits: [limits], mcpServers: { it: itServer() } }
     const { port } = await gatewayOf(scope, config, { store })
     const params = { name: 'it__nonce', arguments: { n: 'a' } }
-    const call: Instance['call'] = async () => {
+    /** Calls a tool: the HTTP status, the reason of an error and the field `Retry-After`. */
+    const call = async () => {
       const { status, headers, body } = await sendStateless(port, { method: 'tools/call', params })
-      return [status, at(messageIn(body), 'error', 'data', 'reason'), headers['retry-after']]
+      return [status, at(messageIn(body), 'error', 'data', 'reason'), headers['retry-after']] as const
     }
     return { store, call }
   }

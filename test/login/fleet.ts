@@ -15,23 +15,8 @@ export interface FleetPlan {
   readonly msMax: number
 }
 
-export interface FleetResult {
-  readonly expiries: number
-  /** Times that the browser was opened. */
-  readonly tabs: number
-  readonly refreshes: number
-  /** Refresh tokens that came twice, though their process had the answer to the first time. */
-  readonly reuses: number
-  /** Those that came twice because a process was killed between the answer and its file. */
-  readonly lost: number
-  readonly killed: number
-  /** Calls of living processes that failed. */
-  readonly failures: readonly string[]
-  readonly stderr: string
-}
-
 /** Runs until every expiry has happened, or the time is over. */
-export async function runFleet(t: Scope, plan: FleetPlan): Promise<FleetResult> {
+export async function runFleet(t: Scope, plan: FleetPlan) {
   const fleet = new Fleet(t, await AuthorizationServer.open(t), plan)
   await fleet.start()
   const endsAt = performance.now() + plan.msMax
@@ -105,7 +90,8 @@ class Fleet {
     await this.#call(await this.#begin(this.#members.indexOf(victim)))
   }
 
-  end(expiries: number): FleetResult {
+  /** `reuses` are refresh tokens that came twice though their process had the answer, `lost` those of killed ones. */
+  end(expiries: number) {
     const { refreshes, reuses, lost } = this.#server
     this.#stderr += this.#members.map(({ stderr }) => stderr).join('')
     const [killed, failures, stderr] = [this.#killed, this.#failures, this.#stderr]

@@ -32,18 +32,12 @@ export function fileOf(...lines: readonly string[]): string {
   return file
 }
 
-export interface Replayed {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
 /** `mcps-proxy replay`, in this process; `self` is how the proxy is started. */
 export async function run(
   file: string | readonly string[],
   more: Partial<ReplayRequest> = {},
   self: readonly string[] = [process.execPath, patientCli],
-): Promise<Replayed> {
+) {
   let [out, err] = ['', '']
   // No configuration of whoever runs the tests.
   const runtime = { ...realRuntime(), env: { ...process.env, HOME: folder } }
@@ -80,21 +74,13 @@ export async function serving(
   return url.origin
 }
 
-/** A running program. */
-export interface Started {
-  /** What it printed that was waited for. */
-  readonly match: RegExpExecArray
-  /** Ends it as a person would, and gives its exit code. */
-  readonly stop: () => Promise<number | null>
-}
-
-/** Starts a program, and waits until it prints something. It ends with the test. */
+/** Starts a program, and waits until it prints something. It ends with the test, or as a person would end it. */
 export async function started(
   scope: Scope,
   args: readonly string[],
   pattern: RegExp,
   env: Readonly<Record<string, string>> = {},
-): Promise<Started> {
+) {
   const child = spawn(process.execPath, [...args], { env: { ...process.env, HOME: folder, ...env } })
   const closed = once(child, 'close')
   const stop = async (): Promise<number | null> => {
@@ -124,10 +110,7 @@ export async function reference(scope: Scope): Promise<string> {
 }
 
 /** `mcps-proxy --http` on a free port. */
-export async function gateway(
-  scope: Scope,
-  ...args: readonly string[]
-): Promise<{ readonly origin: string; readonly port: number; readonly stop: () => Promise<number | null> }> {
+export async function gateway(scope: Scope, ...args: readonly string[]) {
   const { match, stop } = await started(
     scope,
     [cli, '--http', '--port', '0', ...args],

@@ -29,22 +29,13 @@ import { numRuns } from '../properties/runs.js'
 
 const skip = process.platform === 'win32'
 
-interface Scene {
-  readonly link: AgentLink
-  readonly folder: string
-  /** Writes as the agent does. */
-  readonly report: (...reports: readonly (object | string)[]) => Promise<void>
-  /** The orders that the agent got. */
-  readonly orders: AgentOrder[]
-  readonly broken: string[]
-}
-
-function scene(t: Pick<TestContext, 'after'>, { isDeaf = false } = {}): Scene {
+function scene(t: Pick<TestContext, 'after'>, { isDeaf = false } = {}) {
   const parent = mkdtempSync(join(tmpdir(), 'mcps-link-'))
   const runtime = realRuntime()
   const pipes = new MachinePipes(join(parent, 'pipes'), runtime, undefined)
   const [input, output] = [new PassThrough(), new PassThrough()]
   const broken: string[] = []
+  /** What the agent got. */
   const orders: AgentOrder[] = []
   const reader = new LineReader(Infinity)
   if (!isDeaf)
@@ -59,6 +50,7 @@ function scene(t: Pick<TestContext, 'after'>, { isDeaf = false } = {}): Scene {
     assert.deepEqual(readdirSync(parent), [], 'the pipes are removed')
     rmSync(parent, { recursive: true })
   })
+  /** Writes as the agent does. */
   const report = async (...reports: readonly (object | string)[]): Promise<void> => {
     for (const each of reports)
       if (!output.destroyed) output.write(typeof each === 'string' ? each : `${JSON.stringify(each)}\n`)

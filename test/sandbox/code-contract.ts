@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { at } from '../integration/support/json.js'
-import type { SandboxClient, SandboxScope } from './support/sandbox.js'
+import type { Scope } from '../support/scope.js'
+import type { SandboxClient } from './support/sandbox.js'
 
 /** The same things, said in one language. */
 export interface CodeSamples {
@@ -45,7 +46,7 @@ export const nodeSamples: CodeSamples = {
 /** The tests of one language on one runtime; `open` gives a client of a service. */
 export function codeContract(
   title: string,
-  open: (t: SandboxScope) => Promise<SandboxClient>,
+  open: (t: Scope) => Promise<SandboxClient>,
   samples: CodeSamples,
 ): void {
   const { template } = samples

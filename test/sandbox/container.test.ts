@@ -9,7 +9,7 @@ import { type RealRuntime, realRuntime } from '../../src/real-runtime.js'
 import { type Machine, MachineStartError, type SandboxRuntime } from '../../src/sandbox/runtime.js'
 import { type ProbedRuntime, probedRuntime } from '../../src/sandbox/runtimes.js'
 import { plainSpec, ran, shell, startedMachine } from './machine-contract.js'
-import type { SandboxScope } from './support/sandbox.js'
+import type { Scope } from '../support/scope.js'
 
 const program = join(import.meta.dirname, '../../../test/programs/fake-docker.mjs')
 const image = 'registry.example/python:1'
@@ -19,7 +19,7 @@ class FakeEngine {
   readonly runtime: RealRuntime
   readonly #made: SandboxRuntime[] = []
 
-  constructor(t: SandboxScope) {
+  constructor(t: Scope) {
     this.folder = mkdtempSync(join(tmpdir(), 'mcps-docker-'))
     const bin = join(this.folder, 'bin')
     mkdirSync(bin)

@@ -8,7 +8,8 @@ import { Repl } from '../../src/sandbox/repl.js'
 import { listAt } from '../integration/support/json.js'
 import { until } from '../integration/support/waiting.js'
 import { fakeDriver } from './support/fake-driver.js'
-import { SandboxClient, type SandboxScope, openSandbox } from './support/sandbox.js'
+import { SandboxClient, openSandbox } from './support/sandbox.js'
+import type { Scope } from '../support/scope.js'
 
 /** How code ends when this is behind its mark. */
 async function endWith(line: string): Promise<RunEnd> {
@@ -42,7 +43,7 @@ describe('the line behind a mark', () => {
 })
 
 /** A service whose interpreters are heard: what each is told, word and code. */
-async function heard(t: SandboxScope): Promise<{ client: SandboxClient; words: string[] }> {
+async function heard(t: Scope): Promise<{ client: SandboxClient; words: string[] }> {
   const words: string[] = []
   const { client } = await openSandbox(t, { templates: { js: { language: 'node' } } }, (runtime) => ({
     ...runtime,

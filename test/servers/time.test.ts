@@ -7,14 +7,8 @@ import { fileURLToPath } from 'node:url'
 
 const PROGRAM = fileURLToPath(new URL('../../src/servers/time.js', import.meta.url))
 
-interface Ended {
-  readonly code: unknown
-  readonly stdout: string
-  readonly stderr: string
-}
-
 /** Runs the program on the chunks, then ends its stdin; `TZ` is part of its environment. */
-async function run(args: readonly string[], chunks: readonly string[], TZ = 'Asia/Tokyo'): Promise<Ended> {
+async function run(args: readonly string[], chunks: readonly string[], TZ = 'Asia/Tokyo') {
   const child = spawn(process.execPath, [PROGRAM, ...args], { env: { TZ }, stdio: 'pipe' })
   const exit = once(child, 'exit')
   const output = Promise.all([text(child.stdout), text(child.stderr)])

@@ -12,13 +12,7 @@ import { until } from './store-contract.js'
 
 const secret = 'the secret of all instances'
 
-interface Instance {
-  readonly cluster: Cluster
-  readonly store: MemoryStore
-  /** What came on channels that others have opened, and what all were told. */
-  readonly ends: End[]
-  readonly told: string[]
-}
+type Instance = Awaited<ReturnType<typeof instance>>
 
 /** One end of a channel, and what came there. */
 class End implements PeerSink {
@@ -46,13 +40,7 @@ class End implements PeerSink {
   drained(): void {}
 }
 
-async function instance(
-  scope: Scope,
-  shared: SharedMemory,
-  label: string,
-  log: string[] = [],
-  key = secret,
-): Promise<Instance> {
+async function instance(scope: Scope, shared: SharedMemory, label: string, log: string[] = [], key = secret) {
   const store = new MemoryStore(shared, realClock)
   const cluster = new Cluster({
     label,
@@ -61,6 +49,7 @@ async function instance(
     runtime: realClock,
     log: ({ message }) => log.push(message),
   })
+  /** What came on channels that others have opened, and what all were told. */
   const ends: End[] = []
   const told: string[] = []
   cluster.serve({

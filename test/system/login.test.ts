@@ -2,15 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, after, before, describe, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { textAt } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
-import { type Spawned, configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
+import { configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { HANG_MS, until } from '../integration/support/waiting.js'
 import { Deferred } from '../../src/runtime/deferred.js'
 import { type AuthorizationOptions, AuthorizationServer } from '../login/authorization-server.js'
 import { TestBrowser } from '../login/place.js'
-import { type Watched, noBrowser, openBrowser, watch } from './support/chromium.js'
+import { noBrowser, openBrowser, watch } from './support/chromium.js'
 
 const consent = (asked: URL): string =>
   `<!doctype html><title>Consent</title><a href="${asked.href.replaceAll('&', '&amp;')}&amp;consent=yes">Allow</a>`
@@ -27,15 +27,6 @@ const intruder = (asked: URL): string => {
 const done = 'mcps-proxy has the answer. You can close this window.'
 const refused = 'The login was refused; the log of mcps-proxy has the reason. You can close this window.'
 
-interface Place {
-  readonly server: AuthorizationServer
-  readonly proxy: Spawned
-  readonly page: Page
-  readonly watched: Watched
-  /** Each `Referer` that the browser has sent to the proxy. */
-  readonly referers: string[]
-}
-
 describe('a login in a browser', { skip: noBrowser }, () => {
   let browser: Browser
 
@@ -45,7 +36,7 @@ describe('a login in a browser', { skip: noBrowser }, () => {
   after(() => browser.close())
 
   /** The page is at the address that the proxy has opened. */
-  async function place(t: TestContext, options: AuthorizationOptions): Promise<Place> {
+  async function place(t: TestContext, options: AuthorizationOptions) {
     const server = await AuthorizationServer.open(t, { page: consent, ...options })
     const home = scratch(t)
     const opener = new TestBrowser(home, '')
@@ -58,7 +49,9 @@ describe('a login in a browser', { skip: noBrowser }, () => {
     const page = await browser.newPage()
     t.after(() => page.close())
     page.setDefaultTimeout(HANG_MS)
-    const [watched, referers] = [watch(page), new Array<string>()]
+    const watched = watch(page)
+    // Each that the browser has sent to the proxy.
+    const referers: string[] = []
     page.on('request', (request) => {
       if (request.url().startsWith(server.origin)) return
       void request.allHeaders().then(
@@ -67,7 +60,25 @@ describe('a login in a browser', { skip: noBrowser }, () => {
       )
     })
     await page.goto(opener.tabs[0] ?? '')
-    return { server, proxy, page, watched, referers }
+    /** Nothing ran that should not, and no secret of the login is where others read. */
+    const isSafe = async (): Promise<void> => {
+      const session = await page.context().newCDPSession(page)
+      const { entries } = await session.send('Page.getNavigationHistory')
+      const visited = entries.map(({ url }) => url).filter((url) => !url.startsWith(server.origin))
+      assert.deepEqual(
+        visited.filter((url) => url.includes('?')),
+        [],
+        'the history has no state and no code',
+      )
+      assert.deepEqual(
+        watched.troubles.filter((trouble) => !trouble.startsWith('Failed to load resource')),
+        [],
+      )
+      const said = [...referers, proxy.stderr, ...server.mcpRequests].join('\n')
+      assert(server.secrets.size > 0)
+      for (const secret of server.secrets) assert(!said.includes(secret), secret)
+    }
+    return { proxy, page, watched, isSafe }
   }
 
   test('goes over the consent to the tools; its callback is good once', async (t) => {
@@ -87,7 +98,7 @@ describe('a login in a browser', { skip: noBrowser }, () => {
     await until(() => proxy.stderr.includes('logged in at'))
     for (let text = ''; text !== 'hi';)
       text = textAt((await proxy.client.call('guarded__hello')).value, 'result', 'content', 0, 'text')
-    await isSafe(at)
+    await at.isSafe()
   })
 
   const cases: readonly [string, AuthorizationOptions, string, RegExp][] = [
@@ -116,25 +127,6 @@ describe('a login in a browser', { skip: noBrowser }, () => {
       assert.equal(await at.page.locator('body').innerText(), shown)
       await until(() => logged.test(at.proxy.stderr))
       for (const odd of ['\u001b[31m', '\u202e']) assert(!at.proxy.stderr.includes(odd))
-      await isSafe(at)
+      await at.isSafe()
     })
 })
-
-/** Nothing ran that should not, and no secret of the login is where others read. */
-async function isSafe({ server, proxy, page, watched, referers }: Place): Promise<void> {
-  const session = await page.context().newCDPSession(page)
-  const { entries } = await session.send('Page.getNavigationHistory')
-  const visited = entries.map(({ url }) => url).filter((url) => !url.startsWith(server.origin))
-  assert.deepEqual(
-    visited.filter((url) => url.includes('?')),
-    [],
-    'the history has no state and no code',
-  )
-  assert.deepEqual(
-    watched.troubles.filter((trouble) => !trouble.startsWith('Failed to load resource')),
-    [],
-  )
-  const said = [...referers, proxy.stderr, ...server.mcpRequests].join('\n')
-  assert(server.secrets.size > 0)
-  for (const secret of server.secrets) assert(!said.includes(secret), secret)
-}

@@ -4,12 +4,13 @@ import { memoryPair } from '../../src/index.js'
 import { SandboxService } from '../../src/sandbox/service.js'
 import { clientOf } from '../integration/support/library.js'
 import { codeContract, nodeSamples, pythonSamples } from '../sandbox/code-contract.js'
-import { SandboxClient, type SandboxScope, settingsOf } from '../sandbox/support/sandbox.js'
+import { SandboxClient, settingsOf } from '../sandbox/support/sandbox.js'
+import type { Scope } from '../support/scope.js'
 import { sandboxScene } from './support/sandbox-scene.js'
 
 const scene = sandboxScene('root')
 
-async function open(t: SandboxScope): Promise<SandboxClient> {
+async function open(t: Scope): Promise<SandboxClient> {
   const sandbox = await scene.bubblewrap()
   const settings = settingsOf({ runtime: 'bubblewrap' })
   const parts = { settings, runtime: scene.runtime, log: () => undefined }

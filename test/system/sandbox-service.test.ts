@@ -181,12 +181,8 @@ function serviceMiB(pid: number, program = programOf(pid)): number {
   return residentMiB(pid) + residentMiB(program)
 }
 
-interface Peak {
-  stop(): number
-}
-
 /** The most memory that both have had, looked at often. */
-function peakOf(pid: number): Peak {
+function peakOf(pid: number): { stop(): number } {
   const program = programOf(pid)
   let most = serviceMiB(pid, program)
   const timer = setInterval(() => {

@@ -1,7 +1,7 @@
 // Which processes belong to a call, on the processes of this host.
 
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type TestContext, describe, test } from 'node:test'
 import { callMark } from '../../../src/sandbox/agent-messages.js'
@@ -12,8 +12,8 @@ const skip = process.platform !== 'linux'
 /** Two calls that no other process of this host is marked with. */
 const [call, other] = [process.pid * 100 + 1, process.pid * 100 + 10]
 
-/** Says its number once it runs. */
-async function started(t: TestContext, line: string, env: Readonly<Record<string, string>>): Promise<Leaf> {
+/** Says its number once it runs; `pid` is that of the process that was left. */
+async function started(t: TestContext, line: string, env: Readonly<Record<string, string>>) {
   const child = spawn('sh', ['-c', line], {
     detached: true,
     env: { PATH: process.env['PATH'] ?? '', ...env },
@@ -26,12 +26,6 @@ async function started(t: TestContext, line: string, env: Readonly<Record<string
     for (const each of [pid, child.pid ?? pid]) end(each)
   })
   return { child, pid }
-}
-
-interface Leaf {
-  readonly child: ChildProcess
-  /** Of the process that was left. */
-  readonly pid: number
 }
 
 function end(pid: number): void {

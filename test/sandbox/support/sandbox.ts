@@ -6,18 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { resolveConfig } from '../../../src/config/config.js'
 import { type LogRecord, type Runtime, memoryPair, realRuntime } from '../../../src/index.js'
-import { type SandboxService, openService } from '../../../src/sandbox/service.js'
+import { openService } from '../../../src/sandbox/service.js'
 import { StateFolder } from '../../../src/sandbox/state-folder.js'
 import { type SandboxSettings, principalKey } from '../../../src/upstream/contracts/sandbox-config.js'
 import { RawClient } from '../../integration/support/client.js'
 import { clientOf } from '../../integration/support/library.js'
 import { at } from '../../integration/support/json.js'
+import type { Scope } from '../../support/scope.js'
 import { LocalRuntime } from './local-runtime.js'
-
-/** Of a test. */
-export interface SandboxScope {
-  after(fn: () => Promise<void> | void): void
-}
 
 /** What a tool said. */
 export interface Said {
@@ -81,35 +77,18 @@ export function settingsOf(section: object): SandboxSettings {
   return server.sandbox
 }
 
-export interface TestSandbox {
-  readonly service: SandboxService
-  readonly log: readonly LogRecord[]
-  readonly stateFolder: string
-  /** The one client of the service, which may speak for several principals. */
-  readonly client: (principal?: string) => SandboxClient
-  /** Its connection: the end of the client, and that of the service. */
-  readonly connection: ReturnType<typeof memoryPair>
-  /** How many machines were started. */
-  readonly starts: () => number
-}
-
 /** A service on a runtime without isolation unless the section names another one; its files are removed at the end. */
 export async function openSandbox(
-  scope: SandboxScope,
+  scope: Scope,
   section: object = {},
   change: (runtime: Runtime) => Runtime = (runtime) => runtime,
-): Promise<TestSandbox> {
+) {
   const log: LogRecord[] = []
   const real = realRuntime()
   const stateFolder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-'))
   const settings = settingsOf(section)
   const runtime = change(real)
-  const parts = {
-    settings,
-    runtime,
-    log: (record: LogRecord) => void log.push(record),
-    stateFolder,
-  }
+  const parts = { settings, runtime, log: (record: LogRecord) => void log.push(record), stateFolder }
   const local = new LocalRuntime(runtime, new StateFolder(stateFolder, runtime))
   let starts = 0
   const start = local.start.bind(local)
@@ -128,16 +107,12 @@ export async function openSandbox(
     rmSync(stateFolder, { recursive: true, force: true, maxRetries: 10 })
   })
   const service = await opening
+  // The end of the client, and that of the service.
   const connection = memoryPair()
   const [near, far] = connection
   void service.serve(far)
   const raw = clientOf(near)
-  return {
-    connection,
-    service,
-    log,
-    stateFolder,
-    starts: () => starts,
-    client: (principal) => new SandboxClient(raw, principal),
-  }
+  /** The one client of the service, which may speak for several principals. */
+  const client = (principal?: string): SandboxClient => new SandboxClient(raw, principal)
+  return { connection, service, log, stateFolder, starts: () => starts, client }
 }
