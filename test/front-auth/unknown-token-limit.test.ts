@@ -4,18 +4,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { REFUSED_MAX, UnknownTokenLimit } from '../../src/front-auth/front-auth.js'
 
-test('one network has no more than its tokens, and the others have theirs', () => {
-  let now = 0
-  const limit = new UnknownTokenLimit(() => now)
-  const admits = (network: string, count: number): boolean[] =>
-    Array.from({ length: count }, () => limit.admit(network))
-  assert(admits('a', REFUSED_MAX).every(Boolean))
-  assert.deepEqual([limit.admit('a'), limit.admit('b')], [false, true])
-  now = 60_000
-  assert(admits('a', REFUSED_MAX).every(Boolean))
-  assert.equal(limit.admit('a'), false)
-})
-
 test('tokens that were accepted do not count', () => {
   const limit = new UnknownTokenLimit(() => 0)
   for (let token = 0; token <= REFUSED_MAX; token++) {

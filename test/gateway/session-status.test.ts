@@ -9,6 +9,7 @@ import { at, listAt, numberAt, textAt } from '../integration/support/json.js'
 import { claim } from '../integration/support/claim.js'
 import { sendStateless } from '../integration/support/gateway.js'
 import { itServer } from '../integration/support/programs.js'
+import { type Fields, opened } from '../integration/support/raw-sessions.js'
 import { type Scope, message, messageIn, send } from '../transports/support/http.js'
 
 const revision = '2025-11-25'
@@ -23,13 +24,8 @@ async function fronted(scope: Scope) {
 }
 
 /** Opens a session of a client that can be asked, which shares no process of a server. */
-async function session(port: number, clientInfo: object | undefined): Promise<Record<string, string>> {
-  const params = { protocolVersion: revision, capabilities: { sampling: {} }, clientInfo }
-  const { headers } = await send(port, { body: message('initialize', 0, params) })
-  const own = { 'mcp-session-id': String(headers['mcp-session-id']) }
-  await send(port, { body: message('notifications/initialized'), headers: own })
-  return own
-}
+const session = (port: number, clientInfo?: object): Promise<Fields> =>
+  opened({ port }, { capabilities: { sampling: {} }, clientInfo })
 
 const page = async (port: number): Promise<string> =>
   (await send(port, { path: '/api/status', method: 'GET', headers: any })).body
@@ -83,7 +79,7 @@ describe('the sessions of the status page', () => {
     const { port } = await fronted(t)
     const name = `\u001b[2J\u009b2J\u202e${'x'.repeat(1000)}`
     await session(port, { name, version: 7 })
-    await session(port, undefined)
+    await session(port)
     const text = await page(port)
     // oxlint-disable-next-line no-control-regex -- they are what this test is about.
     assert.doesNotMatch(text, /[\u0000-\u001f\u007f-\u009f\u202e]/)

@@ -1,13 +1,15 @@
 // The token of one user never serves another: two users, every way from the front to a server, both eras on both sides.
 
 import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
 import { type TestContext, describe, test } from 'node:test'
 import { claim } from '../integration/support/claim.js'
-import { gatewayOf, requestFields, tokenOf } from '../integration/support/gateway.js'
+import { bearer, gatewayOf, requestFields, tokenOf } from '../integration/support/gateway.js'
 import { textAt } from '../integration/support/json.js'
 import { itEcho } from '../integration/support/programs.js'
+import { type Fields, opened } from '../integration/support/raw-sessions.js'
 import { until, untilAnswered } from '../integration/support/waiting.js'
-import { messageIn } from '../transports/support/http.js'
+import { EventReader, message, messageIn, open, read } from '../transports/support/http.js'
 import { type Kind, OwnersServer, kinds } from './owners-server.js'
 import { openRuntime, storeAtHome } from './place.js'
 
@@ -22,79 +24,59 @@ const askable = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks'
 /** A client of one user at one path. */
 class Client {
   readonly user: (typeof users)[number]
-  readonly url: string
+  readonly #port: number
+  readonly #path: string
   readonly #era: Era
-  session: string | undefined
+  /** The fields of its session. */
+  #session: Fields = {}
 
-  constructor(user: (typeof users)[number], url: string, era: Era) {
+  constructor(user: (typeof users)[number], port: number, path: string, era: Era) {
     this.user = user
-    this.url = url
+    this.#port = port
+    this.#path = path
     this.#era = era
   }
 
   async open(): Promise<this> {
-    if (this.#era === 'stateless') return this
-    const opening = {
-      protocolVersion: '2025-06-18',
-      capabilities: {},
-      clientInfo: { name: 'it', version: '1' },
-    }
-    const response = await this.post('initialize', opening)
-    this.session = response.headers.get('mcp-session-id') ?? undefined
-    await response.text()
-    await (await this.post('notifications/initialized')).text()
+    const [to, path, headers] = [{ port: this.#port }, this.#path, bearer(`of-${this.user}`)]
+    if (this.#era === 'session') this.#session = await opened(to, { path, headers })
     return this
   }
 
   async ask(method: string, params: Params = {}): Promise<string> {
-    return (await this.post(method, params)).text()
+    return (await read(await this.request('POST', method, params))).body
   }
 
-  /** `as` is the user whose token is shown. */
-  post(method: string, params: Params = {}, as: string = this.user): Promise<Response> {
+  /** A request with the token of a user, by its HTTP method; that of the protocol is for POST. */
+  request(
+    httpMethod: string,
+    method = '',
+    params: Params = {},
+    as: string = this.user,
+  ): Promise<IncomingMessage> {
     const isStateless = this.#era === 'stateless'
-    const meta = { ...Object(params['_meta']), 'it/by': as, ...(isStateless && claim(askable)) }
-    const id = method.startsWith('notifications/') ? {} : { id: 1 }
-    const body = JSON.stringify({ jsonrpc: '2.0', ...id, method, params: { ...params, _meta: meta } })
+    const _meta = { ...Object(params['_meta']), 'it/by': as, ...(isStateless && claim(askable)) }
     const task = params['taskId']
-    const headers = {
-      ...fields(as),
-      'content-type': 'application/json',
-      'mcp-protocol-version': '2025-06-18',
-      ...(isStateless && requestFields(method, task === undefined ? params : { name: task })),
-      ...(this.session !== undefined && { 'mcp-session-id': this.session }),
-    }
-    return fetch(this.url, { method: 'POST', headers, body })
+    const repeated = requestFields(method, task === undefined ? params : { name: task })
+    const headers = { ...this.#session, ...(isStateless && repeated), ...bearer(`of-${as}`) }
+    const body = httpMethod === 'POST' ? message(method, 1, { ...params, _meta }) : undefined
+    const accept = httpMethod === 'GET' ? { accept: 'text/event-stream' } : {}
+    const sent = { path: this.#path, method: httpMethod, headers: { ...headers, ...accept } }
+    return open(this.#port, body === undefined ? sent : { ...sent, body })
   }
 
   /** What comes by itself; ends with the test. */
-  async listen(t: TestContext): Promise<{ text: string }> {
+  async listen(t: TestContext): Promise<() => string> {
     const notifications = { toolsListChanged: true, resourceSubscriptions: ['own://all'] }
-    const headers = { ...fields(this.user), 'mcp-session-id': this.session ?? '' }
-    const response =
+    const stream =
       this.#era === 'stateless'
-        ? await this.post('subscriptions/listen', { notifications })
-        : await fetch(this.url, { headers: { ...headers, accept: 'text/event-stream' } })
-    const heard = { text: '' }
-    const reader = response.body?.getReader()
-    t.after(() => reader?.cancel())
-    const decoder = new TextDecoder()
-    const read = async (): Promise<void> => {
-      for (;;) {
-        const { value, done } = (await reader?.read()) ?? { done: true, value: undefined }
-        if (done) return
-        heard.text += decoder.decode(value, { stream: true })
-      }
-    }
-    read().catch(() => undefined)
-    return heard
+        ? this.request('POST', 'subscriptions/listen', { notifications })
+        : this.request('GET')
+    const reader = new EventReader(await stream)
+    t.after(() => reader.cut())
+    return () => JSON.stringify(reader.all)
   }
 }
-
-const fields = (user: string): Record<string, string> => ({
-  accept: 'application/json, text/event-stream',
-  authorization: `Bearer of-${user}`,
-})
 
 async function place(t: TestContext, kind: Kind, era: Era) {
   const server = await OwnersServer.open(t, kind)
@@ -112,7 +94,7 @@ async function place(t: TestContext, kind: Kind, era: Era) {
     for (const user of users) storeAtHome(runtime, user).remove(server.url)
   })
   const open = async (user: (typeof users)[number], path = '/mcp'): Promise<Client> => {
-    const client = await new Client(user, `${gateway.origin}${path}`, era).open()
+    const client = await new Client(user, gateway.port, path, era).open()
     await untilAnswered(async () => (await client.ask('tools/list')).includes(`own_${user}`))
     return client
   }
@@ -194,12 +176,12 @@ describe('the token of one user never serves another', () => {
           // A subscription may reach the server after the stream is there.
           await untilAnswered(async () => {
             server.change(user)
-            return wanted.every((each) => heard[index]?.text.includes(each) === true)
+            return wanted.every((each) => heard[index]?.().includes(each) === true)
           })
-          if (index === 0) assert.doesNotMatch(heard[1]?.text ?? '', /list_changed|updated|ann/)
+          if (index === 0) assert.doesNotMatch(heard[1]?.() ?? '', /list_changed|updated|ann/)
         }
         for (const [index, user] of users.entries())
-          assert.doesNotMatch(heard[index]?.text ?? '', new RegExp(other[user]))
+          assert.doesNotMatch(heard[index]?.() ?? '', new RegExp(other[user]))
         assertOwned(server)
       })
     }
@@ -207,10 +189,10 @@ describe('the token of one user never serves another', () => {
   test('a session that another user shows is not found, by POST, GET and DELETE', async (t) => {
     const { server, open } = await place(t, 'sessions', 'session')
     const [ann] = [await open('ann'), await open('bob')]
-    assert.equal((await ann.post('tools/call', work, 'bob')).status, 404)
-    const headers = { ...fields('bob'), 'mcp-session-id': ann.session ?? '' }
-    for (const method of ['GET', 'DELETE'])
-      assert.equal((await fetch(ann.url, { method, headers })).status, 404)
+    for (const httpMethod of ['POST', 'GET', 'DELETE']) {
+      const { statusCode } = await ann.request(httpMethod, 'tools/call', work, 'bob')
+      assert.equal(statusCode, 404, httpMethod)
+    }
     assert(server.served.every(({ method }) => method !== 'tools/call' && method !== 'DELETE'))
     assert.match(await ann.ask('tools/call', work), /ann/)
   })

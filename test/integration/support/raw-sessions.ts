@@ -15,6 +15,7 @@ const version = { 'mcp-protocol-version': '2025-11-25' }
 
 interface Opening {
   readonly capabilities?: object
+  readonly clientInfo?: object | undefined
   readonly path?: string
   readonly headers?: Fields
   /** Gets the notification that the client is ready, in place of the one that opens the session. */
@@ -23,8 +24,10 @@ interface Opening {
 
 /** Gives the fields of later requests. */
 export async function opened(opener: AtPort, opening: Opening = {}): Promise<Fields> {
+  const eve = { name: 'eve', version: '1' }
   const { capabilities = {}, path = '/mcp', headers, initialized = opener } = opening
-  const params = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'eve', version: '1' } }
+  const clientInfo = 'clientInfo' in opening ? opening.clientInfo : eve
+  const params = { protocolVersion: '2025-11-25', capabilities, clientInfo }
   const answer = await send(opener.port, {
     path,
     ...(headers && { headers }),
