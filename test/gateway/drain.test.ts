@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import { gatewayOf } from '../integration/support/gateway.js'
 import { at, parsed, textAt } from '../integration/support/json.js'
 import { itServer } from '../integration/support/programs.js'
+import { opened } from '../integration/support/raw-sessions.js'
 import { HANG_MS, untilAnswered } from '../integration/support/waiting.js'
 import { EventReader, handshake, message, messageIn, open, send } from '../transports/support/http.js'
 
@@ -58,10 +59,8 @@ describe('a gateway that is closed', () => {
   test('refuses new requests until its calls are answered, and takes what these calls need', async (t) => {
     const gateway = await gatewayOf(t, patient)
     const { port } = gateway
-    const params = { protocolVersion: '2025-11-25', capabilities: { sampling: {} } }
-    const opened = await send(port, { body: message('initialize', 0, params) })
-    const session = { 'mcp-session-id': String(opened.headers['mcp-session-id']) }
-    await send(port, { headers: session, body: message('notifications/initialized') })
+    const params = { protocolVersion: '2025-11-25' }
+    const session = await opened({ port }, { capabilities: { sampling: {} } })
     const asking = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }
     const reader = new EventReader(await open(port, { headers: session, body: call(1, 'ask', asking) }))
     const question = parsed((await reader.next())?.data ?? 'null')

@@ -13,11 +13,10 @@ import { claim } from '../integration/support/claim.js'
 import { requestFields } from '../integration/support/gateway.js'
 import { itServer, root } from '../integration/support/programs.js'
 import { numberAt, parsed, textAt } from '../integration/support/json.js'
+import { type Fields, opened } from '../integration/support/raw-sessions.js'
+import type { Scope } from '../support/scope.js'
 import { gone, until } from '../integration/support/waiting.js'
 import { EventReader, type Sent, message, messageIn, open, send } from '../transports/support/http.js'
-
-type Scope = Parameters<Issuer['listen']>[0] & { after(run: () => Promise<void>): void }
-type Fields = Readonly<Record<string, string>>
 
 const publicUrl = 'https://mcp.example.com/gate'
 
@@ -68,11 +67,8 @@ class Served {
   }
 
   /** The fields of a session with this token. */
-  async session(token: Fields, path = '/mcp'): Promise<Fields> {
-    const body = message('initialize', 0, { protocolVersion: '2025-11-25' })
-    const { headers, status } = await send(this.gateway.port, { path, body, headers: token })
-    assert.equal(status, 200)
-    return { ...token, 'mcp-session-id': String(headers['mcp-session-id']) }
+  session(token: Fields, path = '/mcp'): Promise<Fields> {
+    return opened(this.gateway, { path, headers: token })
   }
 
   async stream(sent: Sent): Promise<EventReader> {

@@ -2,8 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { FrontAuth } from '../../src/front-auth/front-auth.js'
 import { FrontAccess, hashOf } from '../../src/gateway/front-access.js'
+import { realRuntime } from '../../src/real-runtime.js'
 import type { SenderVerdict } from '../../src/transports/http-server/access.js'
+import { Issuer } from '../front-auth/issuer.js'
 
 const named = (name: string, token: string, expiresAtMs?: number) => ({
   name,
@@ -78,4 +81,25 @@ describe('tokens', () => {
     assert.equal(new Set(credentials).size, 4)
     assert.equal(credentialWith(['read']), credentials[1])
   })
+})
+
+test('an authorization server is asked about no token of the front', async (t) => {
+  const issuer = await new Issuer().listen(t)
+  const introspection = { url: issuer.issuer.replace('team', 'introspect'), clientId: 'a', clientSecret: 'b' }
+  const common = { audience: [], algorithms: ['ES256'], jwksUri: undefined }
+  const one = { issuer: issuer.issuer, ...common, introspection }
+  const auth = new FrontAuth({
+    auth: { issuers: [one], rules: [], scopes: [], login: undefined },
+    publicUrl: 'https://mcp.example.com',
+    runtime: { ...realRuntime(), env: {} },
+  })
+  const access = new FrontAccess({ token: 'all', tokens: [named('ann', 'ann')] }, Date.now, auth)
+  const outcomes = ['all', 'ann', 'mcps_unknown'].map((token) => {
+    const verdict = verdictOf(access, token)
+    return 'principal' in verdict ? verdict.principal.slice(0, 6) : verdict.why
+  })
+  assert.deepEqual(outcomes, ['bearer', 'ann', 'its bearer token is not accepted'])
+  assert.deepEqual(issuer.asked, [])
+  await access.senderOf('other', '/mcp', '')
+  assert.deepEqual(issuer.asked, ['/introspect'])
 })

@@ -8,6 +8,7 @@ import { resolveConfig } from '../../src/config/config.js'
 import { openGateway } from '../../src/gateway/gateway.js'
 import { at, parsed, textAt } from '../integration/support/json.js'
 import { itServer, root } from '../integration/support/programs.js'
+import { opened } from '../integration/support/raw-sessions.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { EventReader, handshake, message, messageIn, open, send } from '../transports/support/http.js'
 import { balancers, checked, haproxyProgram, nginxKeepingAlive } from './support/balancers.js'
@@ -15,8 +16,6 @@ import { HANG_MS, untilAnswered } from '../integration/support/waiting.js'
 import { Relay } from '../support/relay.js'
 import { suiteScope } from '../support/scope.js'
 import { startProgram } from './support/system-program.js'
-
-type Fields = Readonly<Record<string, string>>
 
 const MiB = 1024 * 1024
 /** A busy machine must not run into the limit of a call. */
@@ -43,16 +42,6 @@ function saidIn(body: string): unknown {
   return parsed(textAt(answer, 'result', 'content', 0, 'text'))
 }
 
-/** A session of a client that the server may ask. */
-async function askable(port: number): Promise<Fields> {
-  const params = { protocolVersion: '2025-11-25', capabilities: { sampling: {} } }
-  const { headers } = await send(port, { body: message('initialize', 0, params) })
-  const id = { 'mcp-session-id': String(headers['mcp-session-id']) }
-  const opened = await send(port, { headers: id, body: message('notifications/initialized') })
-  assert.equal(opened.status, 202)
-  return id
-}
-
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await delay(20)
 }
@@ -65,7 +54,7 @@ const operations: readonly (readonly [string, Operation])[] = [
   [
     'a question in the middle of a call, whose answer is waited for',
     async (port) => {
-      const session = await askable(port)
+      const session = await opened({ port }, { capabilities: { sampling: {} } })
       const asking = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }
       const reader = new EventReader(await open(port, { headers: session, body: call(1, 'ask', asking) }))
       const question = parsed((await reader.next())?.data ?? 'null')
