@@ -101,13 +101,7 @@ describe('a client that logs in', () => {
   const insufficient = challenge('/p/ops/mcp', 'mcp:read mcp:ops', 'error="insufficient_scope", ')
   const cases: [title: string, sent: Sent, scope: string | undefined, status: number, asked?: string][] = [
     ['without a token', {}, undefined, 401, challenge('/mcp', 'mcp:all')],
-    [
-      'without one at a profile',
-      { path: '/p/read/mcp' },
-      undefined,
-      401,
-      challenge('/p/read/mcp', 'mcp:read'),
-    ],
+    ['at a profile', { path: '/p/read/mcp' }, undefined, 401, challenge('/p/read/mcp', 'mcp:read')],
     ['whose scope is for another profile', { path: '/p/ops/mcp' }, 'openid mcp:read', 403, insufficient],
     ['with the scope of the profile', { path: '/p/ops/mcp' }, 'mcp:ops', 200],
     ['with the scope for everything', {}, 'mcp:all', 200],

@@ -43,11 +43,7 @@ describe('a server that is the front itself', () => {
   const port = 39_518
   const here = `http://127.0.0.1:${port}`
   const cases: [string, Record<string, object>, RegExp | undefined][] = [
-    [
-      'its own schema',
-      { default: at(`${here}/mcp`) },
-      /server "self" of group "default" is this program's own/,
-    ],
+    ['its own schema', { default: at(`${here}/mcp`) }, /server "self" of group "default" is this program/],
     ['the older transport, by name', { default: at(`http://localhost:${port}/sse`) }, /"default" is this/],
     ['a named schema', { a: at(`${here}/api/a/mcp/`) }, /server "self" of group "a" is this/],
     ['one with another escape', { 'a-b': at(`${here}/api/a%2Db/mcp`) }, /of group "a-b" is this/],
@@ -199,14 +195,7 @@ const ofSchema = (
   mcpServers: object[],
   totalTools: number,
   connectedServers: number,
-): object => ({
-  status,
-  mcpServers,
-  totalTools,
-  connectedServers,
-  totalSessions: 0,
-  sessions: [],
-})
+): object => ({ status, mcpServers, totalTools, connectedServers, totalSessions: 0, sessions: [] })
 
 describe('the pages of a gateway', () => {
   const schemas = {

@@ -111,10 +111,7 @@ describe('the facts of a frame', () => {
     ['{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}', { kind: 'error', id: '1', failed: true }],
     ['[{"jsonrpc":"2.0","method":"n"}]', { kind: 'batch' }],
     ['Debugger attached.', { kind: 'other' }],
-    [
-      `{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":"${big}"}}`,
-      { kind: 'request', id: '7', method: 'm' },
-    ],
+    [`{"jsonrpc":"2.0","id":7,"method":"m","params":["${big}"]}`, { kind: 'request', id: '7', method: 'm' }],
     [`{"jsonrpc":"2.0","id":7,"error":{"message":"${big}"}}`, { kind: 'error', id: '7', failed: true }],
     [`{"result":{"a":"${big}"},"jsonrpc":"2.0","id":8}`, { kind: 'result' }],
     [

@@ -24,10 +24,7 @@ describe('a message', () => {
     ['{"password":"p \\" q","user":"u"}', '{"password":"[redacted]","user":"u"}'],
     ['{"API_KEY":42}', '{"API_KEY":"[redacted]"}'],
     ['{"token":"","b":1}', '{"token":"","b":1}'],
-    [
-      '{"access_token" : "x", "refreshToken":"y"}',
-      '{"access_token" : "[redacted]", "refreshToken":"[redacted]"}',
-    ],
+    ['{"access_token" : "x", "aToken":"y"}', '{"access_token" : "[redacted]", "aToken":"[redacted]"}'],
     ['{"progressToken":5,"maxTokens":100}', '{"progressToken":5,"maxTokens":100}'],
     ['{"token":{"type":"string"}}', '{"token":{"type":"string"}}'],
     ['{"text":"{\\"secret\\":\\"x\\",\\"a\\":1}"}', '{"text":"{\\"secret\\":\\"[redacted]\\",\\"a\\":1}"}'],

@@ -95,8 +95,8 @@ describe('the tokens of a grant without a person', () => {
   const grants: readonly [Partial<UnattendedGrant>, object][] = [
     [{}, { grant_type: 'client_credentials' }],
     [
-      { kind: 'jwt_bearer', assertion: 'jwt' },
-      { grant_type: `${urn}grant-type:jwt-bearer`, assertion: 'jwt' },
+      { kind: 'jwt_bearer', assertion: 'me' },
+      { grant_type: `${urn}grant-type:jwt-bearer`, assertion: 'me' },
     ],
     [
       { kind: 'token_exchange', assertion: 'mine' },

@@ -93,11 +93,7 @@ describe('a login', () => {
   const unguarded = { opens: ['initialize', 'tools/list'], resourceMetadata: null }
   const refusals: readonly [string, AuthorizationOptions, RegExp][] = [
     ['a server that wants no login', unguarded, /answers without a login/],
-    [
-      'metadata of another resource',
-      { resourceMetadata: { resource: other } },
-      /is that of 'https:\/\/other\.ex/,
-    ],
+    ['another resource', { resourceMetadata: { resource: other } }, /is that of 'https:\/\/other\.ex/],
     [
       'metadata of another issuer',
       metadata({ issuer: other }),
@@ -139,7 +135,7 @@ describe('a login', () => {
       '/other',
       '/third',
       '/third',
-      /names the issuer '\S+\/third', and auth\.issuer names/,
+      /the issuer '\S+\/third', and auth\.issuer names/,
     ],
     ['no other in the callback', '/other', '/other', '/tenant', /that of another authorization server/],
   ]
@@ -292,11 +288,7 @@ describe('the credentials of a server with a login', () => {
   })
 
   const missing: readonly [string, string, RegExp][] = [
-    [
-      'the scopes that are missing',
-      'write',
-      /wants more rights; run: mcps-proxy login guarded --scope 'read write'$/,
-    ],
+    ['missing scopes', 'write', /wants more rights; run: mcps-proxy login guarded --scope 'read write'$/],
     ['no scope that a shell would read as a command', "write ';reboot;' $(reboot)", /--scope 'read write'$/],
   ]
   for (const [title, scope, wanted] of missing)

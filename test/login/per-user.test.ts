@@ -83,11 +83,7 @@ describe('a login for each user', () => {
       /needs a login; run: mcps-proxy login guarded --user bob"/,
     )
     assert.doesNotMatch(await ask('bob', 'tools/list'), /hello/)
-    assert.deepEqual(state(), {
-      state: 'connected',
-      users: { count: 2, withoutLogin: 1 },
-      error: undefined,
-    })
+    assert.deepEqual(state(), { state: 'connected', users: { count: 2, withoutLogin: 1 }, error: undefined })
     assert.deepEqual([storeOf('bob').read(guard.url), storeOf().read(guard.url)], [undefined, undefined])
     // The token for everything names no user: its login is the one without a name.
     await listing(here, 'all', 'login')

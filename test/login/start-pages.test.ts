@@ -28,18 +28,11 @@ async function place(t: TestContext) {
     server: {
       port,
       publicUrl,
-      auth: {
-        issuers: [{ issuer: issuer.issuer }],
-        login: { clientId: 'front', clientSecret: 's%cret' },
-      },
+      auth: { issuers: [{ issuer: issuer.issuer }], login: { clientId: 'front', clientSecret: 's%cret' } },
     },
     mcpServers: { guarded: { url: guard.url, auth: { type: 'oauth', perUser: true } } },
   }
-  await gatewayOf(t, value, {
-    runtime,
-    person: 'here',
-    log: (record) => void log.push(record),
-  })
+  await gatewayOf(t, value, { runtime, person: 'here', log: (record) => void log.push(record) })
   const storeOf = (user: string): LoginStore => storeAtHome(runtime, `${issuer.issuer}#${user}`)
   t.after(() => {
     for (const user of ['ann', 'bob']) storeOf(user).remove(guard.url)

@@ -161,13 +161,7 @@ describe('an answer of a token endpoint', () => {
     RegExp,
     isOver: boolean,
   ][] = [
-    [
-      'GitHub, with status 200',
-      200,
-      github,
-      /^bad_refresh_token: The refresh .* expired\. \(as\.example\)$/,
-      true,
-    ],
+    ['GitHub, with status 200', 200, github, /^bad_refresh_token: The .* expired\. \(as\.example\)$/, true],
     ['Slack', 200, { ok: false, error: 'invalid_refresh_token' }, /^invalid_refresh_token/, true],
     ['Entra', 400, entra, /^invalid_request: AADSTS9010010.*\(as\.example\)$/, false],
     ['Cognito', 401, { error: 'invalid_client' }, /^invalid_client \(as\.example\)$/, false],

@@ -25,7 +25,9 @@ function counting(hasTools = false): {
   }
 }
 
-const failed = { outcome: 'failed', resultBytes: 0 } as const
+const failed = { outcome: 'failed', code: -32603, resultBytes: 0 } as const
+const lost = { ...failed, serverMs: undefined }
+const refused = { outcome: 'refused', serverMs: undefined } as const
 
 /** An event, the `error_type` for the client and at the server (undefined: it did not get there), and a counter of its own. */
 const cases: readonly (readonly [string, Partial<CallEvent>, string, string | undefined, string?])[] = [
@@ -34,30 +36,12 @@ const cases: readonly (readonly [string, Partial<CallEvent>, string, string | un
   ["a server's own error", { outcome: 'error', code: -32000 }, '-32000', '-32000'],
   ['invalid params at a server', { outcome: 'error', code: -32602 }, '', '-32602'],
   ['no such resource at a server', { outcome: 'error', code: -32002 }, '', '-32002'],
-  [
-    'a time-out',
-    { ...failed, code: -32603, reason: 'timeout' },
-    '-32603',
-    'timeout',
-    'mcps_failed_total timeout',
-  ],
-  [
-    'a server that is away',
-    { ...failed, code: -32603, reason: 'exited', serverMs: undefined },
-    '-32603',
-    undefined,
-    'mcps_failed_total exited',
-  ],
-  [
-    'an unknown tool',
-    { outcome: 'refused', code: -32601, server: undefined, serverMs: undefined },
-    '',
-    undefined,
-    'mcps_refused_total -32601',
-  ],
+  ['a time-out', { ...failed, reason: 'timeout' }, '-32603', 'timeout', 'mcps_failed_total timeout'],
+  ['a server that is away', { ...lost, reason: 'exited' }, '-32603', undefined, 'mcps_failed_total exited'],
+  ['an unknown tool', { ...refused, code: -32601 }, '', undefined, 'mcps_refused_total -32601'],
   [
     'wrong arguments',
-    { outcome: 'refused', isToolError: true, serverMs: undefined },
+    { ...refused, isToolError: true },
     'tool_error',
     undefined,
     'mcps_refused_total arguments',

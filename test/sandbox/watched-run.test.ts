@@ -28,10 +28,7 @@ async function stepsOf(endsAt: string): Promise<{ steps: string[]; end: End | un
       return { cancel: () => void timers.delete(then) }
     },
   }
-  const what = {
-    interrupt: () => step('interrupt'),
-    kill: () => step('kill'),
-  }
+  const what = { interrupt: () => step('interrupt'), kill: () => step('kill') }
   const machine = { stop: async () => step('stop') }
   const call = new AbortController()
   const ends: (End | undefined)[] = []

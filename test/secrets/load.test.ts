@@ -75,11 +75,7 @@ const values: readonly (readonly [title: string, text: string, want: string])[] 
 ]
 
 const failures: readonly (readonly [title: string, text: string, why: RegExp])[] = [
-  [
-    'a file that is not there',
-    '${file:gone.txt}',
-    /gone\.txt\}: it cannot be read: ENOENT; there is no such/,
-  ],
+  ['a missing file', '${file:gone.txt}', /gone\.txt\}: it cannot be read: ENOENT; there is no such/],
   ['a file that is a folder', '${file:own}', /own\}: it is a folder$/],
   ['a file with a NUL', '${file:nul.txt}', /nul\.txt\} has a NUL character$/],
   [
@@ -88,11 +84,7 @@ const failures: readonly (readonly [title: string, text: string, why: RegExp])[]
     / …\} ended with exit code 3: last words$/,
   ],
   ['a program that prints nothing', `\${cmd:${node} 0}`, / …\} printed nothing$/],
-  [
-    'a program that is not there',
-    '${cmd:surely-no-such-program x}',
-    /program …\} cannot be started: ENOENT$/,
-  ],
+  ['a missing program', '${cmd:surely-no-such-program x}', /program …\} cannot be started: ENOENT$/],
   ['a quote that does not end', '${cmd:echo "a}', /names no program, or has a quote that does not end$/],
   [
     'a secret that is not set',
@@ -108,7 +100,7 @@ const failures: readonly (readonly [title: string, text: string, why: RegExp])[]
   [
     'several',
     '${NONE} ${keyring:a} ${keyring:b}',
-    /^variable NONE is not set; the secret a is .*; the secret b is/,
+    /^variable NONE is not set; the secret a is .* the secret b/,
   ],
 ]
 

@@ -2,10 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answerLine, type TimeHost } from '../../src/servers/time-session.js'
 
-const host: TimeHost = {
-  now: () => Date.parse('2026-11-21T20:32:38Z'),
-  localZone: 'Asia/Shanghai',
-}
+const host: TimeHost = { now: () => Date.parse('2026-11-21T20:32:38Z'), localZone: 'Asia/Shanghai' }
 
 function initialized(protocolVersion: string): string {
   const capabilities = '"capabilities":{"experimental":{},"tools":{"listChanged":false}}'

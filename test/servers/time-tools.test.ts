@@ -51,11 +51,7 @@ const errors: readonly [name: string, args: Readonly<Record<string, unknown>>, t
   ['get_current_time', {}, "Input validation error: 'timezone' must be a non-empty string"],
   ['get_current_time', { timezone: 5 }, "Input validation error: 'timezone' must be a non-empty string"],
   ['get_current_time', { timezone: '' }, "Input validation error: 'timezone' must be a non-empty string"],
-  [
-    'get_current_time',
-    { timezone: 'Foo/Bar' },
-    "Invalid timezone: 'Foo/Bar' is not the name of an IANA time zone",
-  ],
+  ['get_current_time', { timezone: 'X/Y' }, "Invalid timezone: 'X/Y' is not the name of an IANA time zone"],
   ['convert_time', { ...zones, time: '24:00' }, badTime],
   ['convert_time', { ...zones, time: '09:60' }, badTime],
   ['convert_time', { ...zones, time: '9' }, badTime],

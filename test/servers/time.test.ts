@@ -90,7 +90,7 @@ for (const [args, variable, zone] of localZones) {
 const badCommandLines: readonly [args: readonly string[], stderr: RegExp][] = [
   [
     ['--local-timezone=Foo/Bar'],
-    /^mcp-time: --local-timezone 'Foo\/Bar' is not the name of an IANA time zone\n/,
+    /^mcp-time: --local-timezone 'Foo\/Bar' is not the name of an IANA time zone/,
   ],
   [['--nope'], /Unknown option '--nope'/],
 ]
