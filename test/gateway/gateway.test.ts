@@ -20,7 +20,7 @@ import { clockTime } from '../../src/gateway/status.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { Deferred } from '../../src/runtime/deferred.js'
 import { everything, itEcho, itServer, root, time } from '../integration/support/programs.js'
-import { message, send } from '../transports/support/http.js'
+import { handshake, message, send } from '../transports/support/http.js'
 import { gatewayOf } from '../integration/support/gateway.js'
 import type { Scope } from '../support/scope.js'
 import { Relay } from '../support/relay.js'
@@ -390,6 +390,15 @@ describe('a gateway that may be reached from elsewhere', () => {
       message: /give it another `port`/,
     })
   })
+})
+
+test('a session that says exit is over, and nothing else is', async (t) => {
+  const { port } = await gateway(t, { default: schema({ Time: time }) })
+  const headers = await handshake(port)
+  assert.match((await send(port, { body: message('shutdown', 1), headers })).body, /"result":\{\}/)
+  assert.equal((await send(port, { body: message('notifications/exit'), headers })).status, 202)
+  assert.equal((await send(port, { body: message('ping', 2), headers })).status, 404)
+  assert.equal((await send(port, { body: message('ping', 2) })).status, 200)
 })
 
 test('a library user serves a proxy on HTTP', async (t) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import process from 'node:process'
@@ -10,6 +11,8 @@ import { readTree } from '../../src/ask/json-value.js'
 import { createProxy, limits } from '../../src/index.js'
 import { openRecord } from '../../src/record/record.js'
 import { asRead } from '../integration/support/programs.js'
+import { scratch } from '../integration/support/spawned.js'
+import { until } from '../integration/support/waiting.js'
 import { type MessageVerdict, compareFrames, differingTimes } from '../../src/replay/compare.js'
 import { Expectations, type ReceivedEvent } from '../../src/replay/expectations.js'
 import { FrameReader } from '../../src/replay/pattern.js'
@@ -386,6 +389,58 @@ describe('what was recorded', () => {
     assert.equal((await run(fileOf(other.trimEnd()))).code, 0)
   })
 })
+
+/** A server that answers each request with this expression of `m`, the request. */
+const answering = (result: string): readonly string[] => [
+  process.execPath,
+  '-e',
+  `require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const m = JSON.parse(line)
+    console.log(JSON.stringify({ jsonrpc: '2.0', id: m.id, result: ${result} }))
+  })`,
+]
+
+const ask = (id: number, params: object = {}): string =>
+  JSON.stringify({ dir: 'in', frame: { jsonrpc: '2.0', id, method: 'tools/call', params } })
+const expected = (id: number, result: object): string => out(JSON.stringify({ jsonrpc: '2.0', id, result }))
+
+it('times, states of questions and ids of tasks are chosen anew by each server, and sent back as they came', async () => {
+  const then = { requestState: 'state-of-then', task: { taskId: 'task-of-then' }, at: '2026-01-02T03:04:05Z' }
+  const file = fileOf(
+    '{"mcps":1,"recorded":true,"command":"x"}',
+    ask(1),
+    expected(1, then),
+    ask(2, { requestState: 'state-of-then', taskId: 'task-of-then' }),
+    expected(2, then),
+  )
+  const chosen = `{ requestState: m.params.requestState ?? 'state-of-now',
+      task: { taskId: m.params.taskId ?? 'task-of-now' }, at: '2027-11-12T13:14:15Z' }`
+  const replayed = await run(file, { rest: answering(chosen) })
+  assert.equal(replayed.out, '1 passed, 0 failed (2 frames compared, 2 accepted as time)\n')
+})
+
+for (const [signal, exitCode] of [
+  ['SIGTERM', 143],
+  ['SIGINT', 130],
+] as const)
+  it(`${signal} removes the temporary configuration, and the exit code names the signal`, async (t) => {
+    const temporary = scratch(t)
+    const config = {
+      mcpServers: {
+        s: { command: '$node', args: ['-e', 'setInterval(() => {}, 1e6)'], env: { KEY: 'secret' } },
+      },
+    }
+    const file = fileOf(JSON.stringify({ mcps: 1, config }), call, expected(1, {}))
+    const child = spawn(process.execPath, [cli, 'replay', '--trust', file], {
+      env: { ...process.env, TMPDIR: temporary },
+    })
+    const closed = once(child, 'close')
+    const folders = (): string[] => readdirSync(temporary).filter((name) => name.startsWith('mcps-replay-'))
+    await until(() => folders().length > 0)
+    child.kill(signal)
+    assert.deepEqual(await closed, [exitCode, null])
+    assert.deepEqual(folders(), [])
+  })
 
 /** As those of a command that records. */
 const patient = { ...limits, initializeGraceMs: Infinity }

@@ -75,7 +75,7 @@ export async function serving(
 }
 
 /** Starts a program, and waits until it prints something. It ends with the test, or as a person would end it. */
-export async function started(
+async function started(
   scope: Scope,
   args: readonly string[],
   pattern: RegExp,

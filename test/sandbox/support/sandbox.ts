@@ -53,7 +53,7 @@ export class SandboxClient {
   }
 }
 
-export function said(value: unknown): Said {
+function said(value: unknown): Said {
   const text = at(value, 'result', 'content', 0, 'text')
   const code = at(value, 'error', 'code')
   const message = at(value, 'error', 'message')

@@ -133,7 +133,7 @@ const cuts = [4, 21, 41, 43]
 export type Play = (frame: Frame, session: ScriptedSession) => void
 
 /** Answers what tests ask for: `initialize`, `echo`, `noisy`, `refuse`; everything else waits for the test. */
-export const usual: Play = (frame, session) => {
+const usual: Play = (frame, session) => {
   if (frame.kind !== 'request') return
   if (frame.method === 'initialize') return initialize(frame, session)
   if (frame.method === 'echo') session.answer(frame.id, `{"id":${quote(frame.id)}}`)
