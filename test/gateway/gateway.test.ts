@@ -17,12 +17,12 @@ import { resolveConfig } from '../../src/config/config.js'
 import { type Gateway, type GatewayOptions, openGateway, refuseGateway } from '../../src/gateway/gateway.js'
 import { createProxy, httpServer, limits } from '../../src/index.js'
 import { clockTime } from '../../src/gateway/status.js'
-import { realRuntime } from '../../src/real-runtime.js'
 import { Deferred } from '../../src/runtime/deferred.js'
 import { everything, itEcho, itServer, root, time } from '../integration/support/programs.js'
 import { handshake, message, send } from '../transports/support/http.js'
 import { gatewayOf } from '../integration/support/gateway.js'
 import type { Scope } from '../support/scope.js'
+import { openRuntime } from '../support/open-runtime.js'
 import { Relay } from '../support/relay.js'
 
 const gateway = (
@@ -424,8 +424,7 @@ test('a gateway that cannot open a schema after it has begun to listen leaves no
   const first = await openGateway(config)
   const { port } = first
   await first.close(0)
-  const real = realRuntime()
-  t.after(() => real.close())
+  const real = openRuntime(t)
   // The environment is read when a schema is opened.
   const runtime = Object.create(real, {
     env: {

@@ -4,28 +4,20 @@ import assert from 'node:assert/strict'
 import {
   chmodSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
-  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import { FolderFiles } from '../../src/kept/folder-files.js'
-
-function home(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mcps-kept-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
-  return folder
-}
+import { scratch } from '../integration/support/spawned.js'
 
 function filesIn(t: TestContext): FolderFiles {
-  const files = new FolderFiles(join(home(t), '.mcps-proxy', 'kept'))
+  const files = new FolderFiles(join(scratch(t), '.mcps-proxy', 'kept'))
   assert.equal(files.prepare(), undefined)
   return files
 }
@@ -63,7 +55,7 @@ describe('kept files', () => {
   })
 
   test('are not there without a folder, and a home that is not there is not made', (t) => {
-    const folder = home(t)
+    const folder = scratch(t)
     const files = new FolderFiles(join(folder, 'gone', '.mcps-proxy', 'kept'))
     assert.match(files.prepare() ?? '', /ENOENT/)
     assert.equal(files.read('a.json', 100), undefined)
@@ -72,7 +64,7 @@ describe('kept files', () => {
   })
 
   test('cannot be kept where something else has the name of the folder', (t) => {
-    const folder = home(t)
+    const folder = scratch(t)
     writeFileSync(join(folder, '.mcps-proxy'), 'a file')
     assert.match(new FolderFiles(join(folder, '.mcps-proxy', 'kept')).prepare() ?? '', /ENOTDIR/)
   })
@@ -80,7 +72,7 @@ describe('kept files', () => {
   if (isPosix) {
     test('are not written through a link, nor read from what is no file', (t) => {
       const files = filesIn(t)
-      const outside = join(home(t), 'outside')
+      const outside = join(scratch(t), 'outside')
       writeFileSync(outside, bytes, { mode: 0o600 })
       symlinkSync(outside, join(files.folder, 'a.json'))
       mkdirSync(join(files.folder, 'b.json'))
@@ -102,7 +94,7 @@ describe('kept files', () => {
     })
 
     test('are not believed where the folder is a link', (t) => {
-      const folder = home(t)
+      const folder = scratch(t)
       const real = filesIn(t)
       real.write('a.json', bytes)
       const link = join(folder, 'kept')

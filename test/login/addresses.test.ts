@@ -7,7 +7,7 @@ import { LoginError } from '../../src/login/login-error.js'
 import { loginHttp, reachOf } from '../../src/login/login-http.js'
 import { addressKind } from '../../src/text/address-kind.js'
 import { listening } from '../support/listening.js'
-import { openRuntime } from './place.js'
+import { openRuntime } from '../support/open-runtime.js'
 
 const words = (text: string): string[] => text.trim().split(/\s+/)
 

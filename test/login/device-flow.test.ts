@@ -7,7 +7,7 @@ import { type ShowCode, logInByDevice } from '../../src/login/login-flow.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { scratch } from '../integration/support/spawned.js'
 import { type AuthorizationOptions, AuthorizationServer } from './authorization-server.js'
-import { openRuntime } from './place.js'
+import { openRuntime } from '../support/open-runtime.js'
 
 /** Answers of the token endpoint, in their order. */
 async function run(t: TestContext, answers: object[], more: AuthorizationOptions = {}) {

@@ -10,7 +10,7 @@ import type { CredentialVerdict } from '../../src/transports/http-client/options
 import type { LoginSettings, UnattendedGrant } from '../../src/upstream/contracts/server-config.js'
 import { scratch } from '../integration/support/spawned.js'
 import { type AuthorizationOptions, AuthorizationServer } from './authorization-server.js'
-import { openRuntime } from './place.js'
+import { openRuntime } from '../support/open-runtime.js'
 
 const settings: LoginSettings = {
   assumesPkce: false,

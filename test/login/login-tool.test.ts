@@ -12,7 +12,8 @@ import { libraryProxy } from '../integration/support/library.js'
 import { itEcho } from '../integration/support/programs.js'
 import { until, untilAnswered } from '../integration/support/waiting.js'
 import { type AuthorizationOptions, AuthorizationServer, browse } from './authorization-server.js'
-import { noBrowserEnv, openRuntime, quickPerson, storeAtHome } from './place.js'
+import { openRuntime } from '../support/open-runtime.js'
+import { noBrowserEnv, quickPerson, storeAtHome } from './place.js'
 
 async function place(
   t: TestContext,

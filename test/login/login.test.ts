@@ -12,7 +12,8 @@ import { type Login, LoginStore } from '../../src/login/login-store.js'
 import type { LoginSettings } from '../../src/upstream/contracts/server-config.js'
 import { scratch } from '../integration/support/spawned.js'
 import { type AuthorizationOptions, AuthorizationServer, browse } from './authorization-server.js'
-import { openRuntime, quickPerson } from './place.js'
+import { openRuntime } from '../support/open-runtime.js'
+import { quickPerson } from './place.js'
 
 interface Place {
   readonly server: AuthorizationServer

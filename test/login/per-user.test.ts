@@ -12,7 +12,8 @@ import { at } from '../integration/support/json.js'
 import { message, send } from '../transports/support/http.js'
 import { FakeRuntime } from '../upstream/support/fake-runtime.js'
 import { AuthorizationServer } from './authorization-server.js'
-import { noBrowserEnv, openRuntime, quickPerson, storeAtHome } from './place.js'
+import { openRuntime } from '../support/open-runtime.js'
+import { noBrowserEnv, quickPerson, storeAtHome } from './place.js'
 
 async function place(t: TestContext, users: readonly string[] = ['ann', 'bob']) {
   const guard = await AuthorizationServer.open(t)

@@ -1,22 +1,14 @@
-// What tests of logins have in common: a runtime, the logins of its user, and a browser.
+// What tests of logins have in common: the logins of a user, and a browser.
 
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { homeOf, ownPath } from '../../src/config/file.js'
 import { LoginStore } from '../../src/login/login-store.js'
-import { type RealRuntime, realRuntime } from '../../src/real-runtime.js'
-import type { Scope } from '../support/scope.js'
+import type { RealRuntime } from '../../src/real-runtime.js'
 import { browse } from './authorization-server.js'
 
 /** The environment of a machine on which no browser opens by itself. */
 export const noBrowserEnv = { ...process.env, BROWSER: '', CI: 'true' }
-
-/** Closed after the test. */
-export function openRuntime(scope: Scope, env: NodeJS.ProcessEnv = process.env): RealRuntime {
-  const runtime = realRuntime()
-  scope.after(() => runtime.close())
-  return { ...runtime, env }
-}
 
 /** The logins in the home of whoever runs the tests, of one user of a gateway where it is named. */
 export function storeAtHome(runtime: RealRuntime, user?: string): LoginStore {

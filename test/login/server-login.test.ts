@@ -11,7 +11,8 @@ import { libraryProxy } from '../integration/support/library.js'
 import { scratch } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
 import { type AuthorizationOptions, AuthorizationServer } from './authorization-server.js'
-import { TestBrowser, openRuntime } from './place.js'
+import { openRuntime } from '../support/open-runtime.js'
+import { TestBrowser } from './place.js'
 
 /** `follows` is what the browser does. */
 async function place(t: TestContext, options?: AuthorizationOptions, follows?: string) {

@@ -14,7 +14,8 @@ import { bearer, gatewayOf, sendStateless } from '../integration/support/gateway
 import { messageIn, send } from '../transports/support/http.js'
 import { untilAnswered } from '../integration/support/waiting.js'
 import { AuthorizationServer } from './authorization-server.js'
-import { openRuntime, storeAtHome } from './place.js'
+import { openRuntime } from '../support/open-runtime.js'
+import { storeAtHome } from './place.js'
 
 type Place = Awaited<ReturnType<typeof place>>
 

@@ -11,7 +11,8 @@ import { type Fields, opened } from '../integration/support/raw-sessions.js'
 import { until, untilAnswered } from '../integration/support/waiting.js'
 import { EventReader, message, messageIn, open, read } from '../transports/support/http.js'
 import { type Kind, OwnersServer, kinds } from './owners-server.js'
-import { openRuntime, storeAtHome } from './place.js'
+import { openRuntime } from '../support/open-runtime.js'
+import { storeAtHome } from './place.js'
 
 type Era = 'session' | 'stateless'
 type Params = Readonly<Record<string, unknown>>

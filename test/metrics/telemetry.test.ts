@@ -3,14 +3,12 @@
 import { strict as assert } from 'node:assert'
 import { type IncomingMessage, createServer, request } from 'node:http'
 import { describe, test } from 'node:test'
-import { type ForwardEvent, httpServer } from '../../src/index.js'
+import { type ForwardEvent, type LogRecord, httpServer } from '../../src/index.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { EXPOSITION_TYPE } from '../../src/metrics/registry.js'
 import { serveMetrics } from '../../src/metrics/telemetry.js'
 import { exportedSignals } from '../../src/metrics/opentelemetry.js'
 import { type Telemetry, openTelemetry } from '../../src/metrics/telemetry.js'
-import { realRuntime } from '../../src/real-runtime.js'
-import type { Runtime } from '../../src/runtime/runtime.js'
 import { at, listAt, parsed, textAt } from '../integration/support/json.js'
 import { nodeProgram, program } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
@@ -19,6 +17,7 @@ import { listening } from '../support/listening.js'
 import { readExposition, samplesOf, sumOf } from './support/exposition.js'
 import { callEvent } from '../proxy/support/call-event.js'
 import { claim } from '../integration/support/claim.js'
+import { openRuntime } from '../support/open-runtime.js'
 import { gatewayConfig, gatewayOf, requestFields } from '../integration/support/gateway.js'
 
 const servers = {
@@ -26,28 +25,15 @@ const servers = {
   new: { command: process.execPath, args: [program('reference-stateless.mjs')] },
 }
 
-async function opened(t: Scope, server: object, env: Runtime['env'] = {}, needsPort = true) {
+async function opened(t: Scope, server: object, env: NodeJS.ProcessEnv = {}, needsPort = true) {
   const log: string[] = []
-  const runtime = { ...timers(t), env }
-  const telemetry = await openTelemetry(gatewayConfig({ server, mcpServers: servers }), {
-    log: ({ message }) => void log.push(message),
-    runtime,
-    needsPort,
-  })
+  const around = { log: ({ message }: LogRecord) => void log.push(message), needsPort }
+  const config = gatewayConfig({ server, mcpServers: servers })
+  const telemetry = await openTelemetry(config, { ...around, runtime: openRuntime(t, env) })
   t.after(() => telemetry?.close())
   // Of the metrics.
   const [, port] = /:(\d+)\/metrics$/.exec(log.join('\n')) ?? []
   return { telemetry, log, port: Number(port) }
-}
-
-function timers(t: Scope): Pick<Runtime, 'now' | 'setTimer' | 'wallNow'> {
-  const runtime = realRuntime(() => {})
-  t.after(() => runtime.close())
-  return {
-    now: () => runtime.now(),
-    setTimer: (ms, fire) => runtime.setTimer(ms, fire),
-    wallNow: () => runtime.wallNow(),
-  }
 }
 
 async function gatewayWith(t: Scope, telemetry: Telemetry | undefined, server: object = {}): Promise<number> {

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { realRuntime } from '../../src/real-runtime.js'
 import { Artifacts } from '../../src/sandbox/files.js'
 import type { Machine } from '../../src/sandbox/runtime.js'
 import { listAt } from '../integration/support/json.js'
 import { fakeDriver } from './support/fake-driver.js'
+import { openRuntime } from '../support/open-runtime.js'
 import { openSandbox } from './support/sandbox.js'
 
 /** A machine whose folder for artifacts is listed so. */
@@ -22,8 +22,7 @@ const ofFile = (line: string): string => `81a4/${line.replace('/', '/0/')}`
 
 describe('artifacts', () => {
   test('are told of once, and again when they have changed', async (t) => {
-    const clock = realRuntime()
-    t.after(() => clock.close())
+    const clock = openRuntime(t)
     const artifacts = new Artifacts()
     const told = async (...lines: readonly string[]): Promise<string[]> =>
       (await artifacts.look({ machine: listing(...lines.map(ofFile)), clock })).map(({ path }) => path)

@@ -1,13 +1,13 @@
 // What a container engine is asked for: by a fake that writes it down. What containers do is tested in test/system.
 
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { type RealRuntime, realRuntime } from '../../src/real-runtime.js'
 import { type Machine, MachineStartError, type SandboxRuntime } from '../../src/sandbox/runtime.js'
 import { type ProbedRuntime, probedRuntime } from '../../src/sandbox/runtimes.js'
+import { scratch } from '../integration/support/spawned.js'
 import { plainSpec, ran, shell, startedMachine } from './machine-contract.js'
 import type { Scope } from '../support/scope.js'
 
@@ -20,7 +20,7 @@ class FakeEngine {
   readonly #made: SandboxRuntime[] = []
 
   constructor(t: Scope) {
-    this.folder = mkdtempSync(join(tmpdir(), 'mcps-docker-'))
+    this.folder = scratch(t)
     const bin = join(this.folder, 'bin')
     mkdirSync(bin)
     const command = `#!/bin/sh\nexec '${process.execPath}' '${program}' '${this.folder}' "$@"\n`
@@ -33,7 +33,6 @@ class FakeEngine {
     t.after(async () => {
       await Promise.all(this.#made.map((each) => each.close()))
       await this.runtime.close()
-      rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 })
     })
   }
 

@@ -2,18 +2,17 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { realRuntime } from '../../src/index.js'
 import { runtimeReport } from '../../src/sandbox/program.js'
 import { NoRuntimeError, chooseRuntime, runtimeIds } from '../../src/sandbox/runtimes.js'
 import { FakeMicrosandbox } from './support/fake-microsandbox.js'
+import { openRuntime } from '../support/open-runtime.js'
 import { settingsOf } from './support/sandbox.js'
 
 const network = { kind: 'allow', hosts: ['a.example'] } as const
 
 for (const id of runtimeIds.filter((each) => each !== 'bubblewrap'))
   test(`${id} does not start where hosts are named, and says what would`, async (t) => {
-    const runtime = realRuntime()
-    t.after(() => runtime.close())
+    const runtime = openRuntime(t)
     await assert.rejects(
       chooseRuntime(id, { runtime, log: () => undefined, stateFolder: undefined, network }),
       (error) =>
@@ -23,8 +22,7 @@ for (const id of runtimeIds.filter((each) => each !== 'bubblewrap'))
   })
 
 test('--check names the network of what is used', async (t) => {
-  const runtime = realRuntime()
-  t.after(() => runtime.close())
+  const runtime = openRuntime(t)
   const fake = new FakeMicrosandbox()
   t.after(() => fake.close())
   const around = { runtime, log: (): void => undefined }

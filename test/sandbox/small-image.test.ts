@@ -5,12 +5,12 @@ import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { test } from 'node:test'
-import { realRuntime } from '../../src/real-runtime.js'
 import { Artifacts, listFiles } from '../../src/sandbox/files.js'
 import type { MachineUse } from '../../src/sandbox/runs.js'
 import { StateFolder } from '../../src/sandbox/state-folder.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 import { ran, shell, startedMachine } from './machine-contract.js'
+import { openRuntime } from '../support/open-runtime.js'
 import { LocalRuntime } from './support/local-runtime.js'
 
 /** Programs run on this host, with a `find` that refuses `-printf`. */
@@ -21,12 +21,9 @@ async function smallMachine(t: Scope): Promise<{ readonly where: MachineUse; rea
     '#!/bin/sh\ncase "$*" in *-printf*) echo "unrecognized: -printf" >&2; exit 1;; esac\nexec /usr/bin/find "$@"\n',
     { mode: 0o755 },
   )
-  const clock = realRuntime()
+  const clock = openRuntime(t)
   const runtime = new LocalRuntime(clock, new StateFolder(scratch(t), clock))
-  t.after(async () => {
-    await runtime.close()
-    await clock.close()
-  })
+  t.after(() => runtime.close())
   const machine = await startedMachine(runtime, { env: { PATH: `${bin}:${process.env['PATH'] ?? ''}` } })
   const { stdout } = await ran(machine, shell('pwd'))
   return { where: { machine, clock }, workspace: stdout.trim() }
