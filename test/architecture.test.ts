@@ -113,7 +113,7 @@ const linesMax = table(`
   mcp/eras               | 1056
   transports             | 886
   transports/http1       | 1517
-  transports/http-client | 1769
+  transports/http-client | 1771
   transports/http-server | 3721
   upstream/contracts     | 745
   upstream/process       | 1168

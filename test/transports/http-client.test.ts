@@ -287,7 +287,7 @@ describe('a session', () => {
     })
 
   for (const older of ['maybe', 'yes'] as const)
-    test(`nothing overtakes notifications/initialized, older transport: ${older}`, async (t) => {
+    test(`nothing overtakes notifications/initialized, and a close loses nothing behind it, older transport: ${older}`, async (t) => {
       const order: unknown[] = []
       let stream: ServerResponse | undefined
       const server = await scripted(t, (seen, response) => {
@@ -303,7 +303,7 @@ describe('a session', () => {
         }
         setTimeout(take, seen.rpc === 'work' ? 0 : 50)
       })
-      const { heard, request, send } = connect(t, server.url, {}, { older })
+      const { connection, heard, request, send } = connect(t, server.url, {}, { older })
       request(1, 'initialize')
       await heard.until(() => heard.messages.length === 1)
       send(NOTE)
@@ -315,6 +315,16 @@ describe('a session', () => {
         'work',
         'work is taken',
       ])
+      send(NOTE)
+      send('{"jsonrpc":"2.0","method":"last"}')
+      await connection.close()
+      const last = [
+        'notifications/initialized',
+        'notifications/initialized is taken',
+        'last',
+        'last is taken',
+      ]
+      assert.deepEqual(order.slice(6), last)
     })
 
   test('the standalone stream comes back, with the last event id', async (t) => {

@@ -227,8 +227,8 @@ export class HttpLink implements Connection {
   #openGate(): void {
     this.#gateTimer?.cancel()
     this.#gate = undefined
-    if (this.#isClosed || this.#isForgotten || this.#closing !== undefined) return
-    if (!this.#stream.isOlder) this.#stream.open()
+    if (this.#isClosed || this.#isForgotten) return
+    if (!this.#stream.isOlder && this.#closing === undefined) this.#stream.open()
     for (const post of this.#held.splice(0)) this.#post(post)
   }
 
@@ -257,10 +257,12 @@ export class HttpLink implements Connection {
     if (this.#posts.size === 0) this.end(forgetful())
   }
 
-  /** The last messages, such as a cancel, get a moment to arrive; those that have no address yet are dropped. */
+  /** The last notifications, such as a cancel, get a moment to arrive; those that have no address yet are dropped. */
   async #finish(): Promise<void> {
     if (this.#isClosed) return
-    for (const post of this.#held.splice(0)) post.cancel()
+    for (const post of this.#held.splice(0))
+      if (this.#stream.hasAddress && post.head.id === undefined) this.#held.push(post)
+      else post.cancel()
     // Later in any case: the caller may be a receiver of a message.
     await (this.#isTelling() ? this.#briefly((done) => (this.#onQuiet = done)) : undefined)
     this.#stop()
