@@ -1,5 +1,4 @@
-// Bytes on their way from one end of a stream to the other: they arrive in order,
-// in pieces of any size, and later.
+// Bytes between the two ends of a stream. They arrive in order, late, and in pieces of any size.
 
 import type { Clock } from './clock.js'
 import type { Ledger } from './ledger.js'
@@ -10,7 +9,7 @@ import { Readable, Writable } from 'node:stream'
 
 export interface FlowShape {
   readonly chunkMax: number
-  /** How much later than the one before a piece arrives, at most. */
+  /** The longest delay of a piece behind the one before. */
   readonly delayMsMax: number
 }
 
@@ -18,15 +17,14 @@ export interface SimContext {
   readonly clock: Clock
   readonly trace: Trace
   readonly ledger: Ledger
-  /** The dice of whoever has this name. */
+  /** The random sequence with this name. */
   readonly dice: (name: string) => Random
-  /** What the proxy does wrong, in a run that must find it. */
+  /** The faults of the proxy, in a run that must find them. */
   readonly wrong: Wrong
 }
 
 export interface FlowSink {
   bytes(chunk: Buffer): void
-  /** Every byte has arrived, and no more will come. */
   end(): void
 }
 
@@ -38,7 +36,7 @@ export class ByteFlow {
   readonly #sink: FlowSink
   #queue: Buffer[] = []
   readonly #empty: (() => void)[] = []
-  /** Bytes that have left and not arrived. */
+  /** Bytes that are on their way. */
   bytes = 0
   ending = false
   #over = false
@@ -61,7 +59,7 @@ export class ByteFlow {
     this.#schedule()
   }
 
-  /** Calls back once everything that was added has arrived. */
+  /** Calls back once all bytes have arrived. */
   whenEmpty(empty: () => void): void {
     if (this.bytes === 0) empty()
     else this.#empty.push(empty)
@@ -73,13 +71,12 @@ export class ByteFlow {
     this.#schedule()
   }
 
-  /** Whether the receiver takes bytes. */
   open(on: boolean): void {
     this.#open = on
     this.#schedule()
   }
 
-  /** One byte in so many milliseconds, or as drawn. */
+  /** Slows the flow to one byte in `ms`. Undefined restores the drawn speed. */
   pace(ms: number | undefined): void {
     this.#paceMs = ms
   }
@@ -116,7 +113,7 @@ export class ByteFlow {
   }
 
   #take(): Buffer {
-    // Long messages come in longer pieces, or the pieces would be all there is time for.
+    // Long messages come in longer pieces. Otherwise the run would consist of nothing but pieces.
     const longest = Math.max(this.#shape.chunkMax, this.bytes >> 2)
     const most = this.#paceMs === undefined ? Math.min(longest, this.bytes) : 1
     const wanted = most === this.bytes && this.#random.chance(0.5) ? most : this.#random.int(1, most)
@@ -131,27 +128,25 @@ export class ByteFlow {
       missing -= Math.min(first.length, missing)
     }
     this.bytes -= wanted
-    // A copy, as a read from the system is: nobody shares memory with the other end.
+    // A copy, as a read from the kernel would be: the two ends share no memory.
     return Buffer.concat(parts, wanted)
   }
 }
 
-// The ends of simulated streams that the proxy holds: what Node would give it for
-// a pipe, with the capacity, the errors and the endings of one.
+// The proxy's ends of simulated streams. They have the capacity, the errors and the endings of pipes.
 
 export interface PipeShape extends FlowShape {
-  /** Bytes that a pipe holds before its writer waits. */
+  /** Bytes that the pipe holds before its writer waits. */
   readonly capacity: number
 }
 
-/** What the proxy writes and a script reads. */
 export class WritableEnd {
   readonly flow: ByteFlow
   readonly stream: Writable
   readonly #capacity: number
   #blocked: ((error?: Error) => void) | undefined
   #broken = false
-  /** Bytes that the pipe has taken in all. */
+  /** Bytes that the pipe has accepted in total. */
   taken = 0
 
   constructor(context: SimContext, name: string, shape: PipeShape, reader: FlowSink) {
@@ -164,7 +159,7 @@ export class WritableEnd {
       end: () => reader.end(),
     })
     this.stream = new Writable({
-      // Far below what the proxy takes for congestion, as with real streams.
+      // Far below the proxy's threshold for backpressure, as with real streams.
       highWaterMark: 1024,
       write: (chunk: Buffer, _encoding, done) => this.#write(chunk, done),
       final: (done) => {
@@ -178,7 +173,6 @@ export class WritableEnd {
     })
   }
 
-  /** The reader has closed its end. */
   break(): void {
     this.#broken = true
     this.flow.cut()
@@ -203,7 +197,6 @@ export class WritableEnd {
   }
 }
 
-/** What a script writes and the proxy reads. */
 export class ReadableEnd {
   readonly flow: ByteFlow
   readonly stream: Readable
@@ -220,7 +213,7 @@ export class ReadableEnd {
     })
     this.flow.open(false)
     this.stream = new Readable({
-      // Nothing is kept here: what the proxy does not read stays on its way.
+      // No buffer here: bytes that the proxy does not read stay in the flow.
       highWaterMark: 1,
       read: () => {
         this.#mark()
@@ -233,7 +226,7 @@ export class ReadableEnd {
     })
   }
 
-  /** `read` is called when the proxy has read the whole chunk, `arrives` when it is about to. */
+  /** `read` is called when the proxy has read the whole chunk, `arrives` just before it does. */
   add(chunk: Buffer, read: () => void, arrives?: () => void): void {
     this.flow.add(chunk)
     this.#added += chunk.length
@@ -249,14 +242,14 @@ export class ReadableEnd {
     }
   }
 
-  /** Whoever asks for more has read all that has arrived. */
+  /** A reader that requests more has read everything that has arrived. */
   #mark(): void {
     const arrived = this.#added - this.flow.bytes
     while ((this.#marks[0]?.end ?? Infinity) <= arrived) this.#marks.shift()?.read()
   }
 }
 
-/** The end of something that was added. */
+/** The end of an added chunk. */
 interface Mark {
   readonly end: number
   readonly read: () => void

@@ -1,5 +1,4 @@
-// Every fault in every phase. A fault of one kind of server strikes a server of
-// that kind; those of the machine strike one that runs as a process.
+// Every fault in every phase. A fault strikes a server of its kind; the faults of the machine strike a process.
 
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'

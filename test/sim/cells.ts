@@ -1,5 +1,4 @@
-// One cell of the fault matrix: a world in which a phase is reached, and a fault
-// that strikes then.
+// One cell of the fault matrix: a world reaches a phase, and a fault strikes then.
 
 import type { SimClient } from './client.js'
 import { closeAll, judge } from './judge.js'
@@ -16,10 +15,9 @@ import { World } from './world.js'
 
 const KiB = 1024
 
-/** How long a fault that lasts does. */
+/** How long a lasting fault lasts. */
 const LASTS_MS = 4000
 
-/** Calls that a server over HTTP is given at once. */
 const CONCURRENCY_OVER_HTTP = 64
 
 export function simulateCell(fault: Fault, phase: Phase, seed: number): Outcome {
@@ -38,12 +36,12 @@ export function simulateCell(fault: Fault, phase: Phase, seed: number): Outcome 
   return outcomeOf(world)
 }
 
-/** The server in question, one that is well, and two clients. */
+/** The target server, a healthy one, and two clients. */
 function cellPlan(fault: Fault, phase: Phase, seed: number): Plan {
   const random = Random.of(seed, `${fault.name} ${phase.name}`)
   const kind = fault.place === 'http' ? 'http' : 'stdio'
   const faulty = drawServer(random, `${kind === 'http' ? 'h' : 's'}0`)
-  // It does not heed a cancel, where the phase is that it is still at a call which was given up.
+  // In these phases the server still works on a call that was given up, so it must ignore the cancel.
   const goesOn = phase.name === 'cancelled' || phase.name === 'timed-out'
   const concurrency = phase.name === 'queued' ? 1 : 64
   return {
@@ -83,14 +81,13 @@ function drawClient(random: Random): ClientPlan {
   return plainClient('c', { capabilities, input: shape, output: shape, answerMs: 5 })
 }
 
-/** What the way to a phase is made of. */
 class Cell {
   readonly world: World
   readonly target: SimServer
-  /** The calls of the server in question, in the order in which they were made. */
+  /** The calls of the target server, in order. */
   readonly calls: Entry[] = []
   isClosing = false
-  /** The fault strikes in the very moment of this. */
+  /** The fault strikes as soon as this milestone is reached. */
   strikesAt: Milestone | undefined
   struck = false
   readonly #seen = new Set<Milestone>()
@@ -151,7 +148,7 @@ class Cell {
     this.again('call-read')
   }
 
-  /** Lets time pass until something is so, which it has to be soon. */
+  /** Lets time pass until `isSo`, which must be true soon. */
   until(isSo: () => boolean): void {
     if (!this.world.until(isSo, 10_000))
       this.world.host.ledger.fail('not-reached', 'the phase was not reached')
@@ -161,7 +158,7 @@ class Cell {
     this.until(() => this.#seen.has(milestone))
   }
 
-  /** Forgets what happened, so that it can be waited for again. */
+  /** Forgets a milestone, so that it can be awaited again. */
   again(milestone: Milestone): void {
     this.#seen.delete(milestone)
   }
@@ -179,7 +176,7 @@ class Cell {
   }
 }
 
-/** Two clients go on as if nothing were. */
+/** Two clients continue normally. */
 function aftermath(cell: Cell): void {
   const { world } = cell
   const other = cell.attach(1)
@@ -194,7 +191,7 @@ function aftermath(cell: Cell): void {
   cell.target.mend()
 }
 
-/** Longer than every call may take. */
+/** Longer than the timeout of any call. */
 const FOREVER = { kind: 'hang', ms: 0, n: 0 } as const
 
 const SLOW = { kind: 'echo', ms: 1000, n: 0 } as const
@@ -203,24 +200,23 @@ const SHORT = { kind: 'echo', ms: 1, n: 0 } as const
 
 const isAnswered = ({ answers }: Entry): boolean => answers.length > 0
 
-/** The server is at it. */
 const isRunning = (call: Entry): boolean => call.executed > 0 && call.job?.done === false && !isAnswered(call)
 
-/** It was sent, and the server has not seen the whole of it. */
+/** The request was sent, and the server has not yet read all of it. */
 const isWaiting = (call: Entry): boolean => call.executed === 0 && !isAnswered(call)
 
 interface PhaseRow {
-  /** Brings the cell to the phase, in which the fault strikes; before that if `strikesAt` is set. */
+  /** Brings the cell to the phase. If it sets `strikesAt`, the fault strikes at that milestone. */
   readonly reach: (cell: Cell) => void
-  /** Whether the fault strikes when it was meant to: what the world looks like in that moment. */
+  /** Whether the world is in the phase when the fault strikes. */
   readonly isIn: (cell: Cell) => boolean
 }
 
-/** The way to every phase, for a server of either kind. */
+/** How to reach every phase, for servers of both kinds. */
 const phaseRows: Readonly<Record<PhaseName, PhaseRow>> = {
   'before-ready': {
     reach: (cell) => {
-      // A process is started with the proxy; a connection is made for the first client.
+      // A process starts with the proxy; a connection is made for the first client.
       if (!cell.isHttp) return
       cell.strikesAt = 'started'
       cell.attach(0)
@@ -306,7 +302,7 @@ const phaseRows: Readonly<Record<PhaseName, PhaseRow>> = {
     reach: (cell) => {
       const { host, proxy } = cell.world
       cell.begin(SLOW)
-      // Whoever calls now may be refused.
+      // From now on the proxy may refuse calls.
       for (const { facts } of host.servers) host.ledger.replaced.add(facts.plan.name)
       cell.isClosing = true
       void proxy.close(3000)
@@ -328,7 +324,7 @@ const phaseRows: Readonly<Record<PhaseName, PhaseRow>> = {
     reach: (cell) => {
       const { world, target } = cell
       cell.ready()
-      // The server fails again and again, until it is left alone.
+      // The server fails until the breaker opens.
       target.strike(cell.isHttp ? 'dns-failure' : 'enoent-on-restart', world.host.dice('break'))
       for (let tries = 0; tries < 20; tries++) {
         cell.call(SHORT)
@@ -337,7 +333,7 @@ const phaseRows: Readonly<Record<PhaseName, PhaseRow>> = {
       target.mend()
       cell.again('initialize-read')
       cell.strikesAt = 'initialize-read'
-      // Whether or not anybody asks, one try is let through in the end.
+      // The breaker allows one try after its pause, with or without a call.
       for (let tries = 0; tries < 20 && !cell.struck; tries++) {
         cell.call(SHORT)
         world.until(() => cell.struck, 5000)

@@ -1,5 +1,5 @@
-// One HTTP request of a client, and what the proxy sends on account of it: one response, or several when the client
-// loses one and asks for the rest.
+// One HTTP request of a client and its responses. Several responses follow when the client loses one and
+// resumes the stream.
 
 import type { ClientInbox } from './client-inbox.js'
 import type { Said } from './client.js'
@@ -9,14 +9,14 @@ import type { Asked, Asking, HttpLine, HttpRequests, WireParts } from './http-re
 import type { Entry } from './ledger.js'
 
 export interface ResponseOwner {
-  /** Counts what gets to the proxy; undefined where there is no order. */
+  /** Counts arrivals at the proxy. Undefined where no order is kept. */
   order(): number | undefined
   head?(status: number, headers: ReadonlyMap<string, string>, exchange: ClientExchange): void
   event(event: ToldEvent, exchange: ClientExchange): void
-  /** A response that is no stream has ended. */
+  /** A response that is not a stream has ended. */
   answered(answer: Answer, exchange: ClientExchange): void
   ended(exchange: ClientExchange): void
-  /** `line` is the connection that it was lost with. */
+  /** `line` is the connection that was lost. */
   lost(exchange: ClientExchange, line: HttpLine | undefined): void
 }
 
@@ -26,24 +26,24 @@ export interface Answer {
   readonly upTo: number
 }
 
-/** What began it is a message, or nothing but the wish to hear. */
+/** The request carries a message, or opens a stream. */
 export class ClientExchange implements Asked {
-  /** `c3/4`: the client, and the how manieth it is. */
+  /** The client and the number of the request, as in `c3/4`. */
   readonly name: string
-  /** Undefined for the stream that belongs to no request. */
+  /** Undefined for a stream outside of requests. */
   readonly said: Said | undefined
   readonly entries: readonly Entry[]
-  /** All of the request has got to the proxy. */
+  /** The proxy has received the whole request. */
   heard = false
-  /** The request that is under way is the one for the rest. */
+  /** The current request resumes the stream. */
   isResumed = false
-  /** The proxy has begun to answer that one, and so has written what it had kept of the stream. */
+  /** The proxy has begun its response to that request, so it has sent the events that it had kept. */
   isReplayed = false
-  /** Requests for the rest that were lost: one that comes late takes the stream from the one that is under way. */
+  /** Resuming requests that were lost. One of them may arrive late and take the stream from the current one. */
   lostResumes = 0
-  /** The last event of it that came. */
+  /** The id of the last event that arrived. */
   lastId: string | undefined
-  /** Where it is told now. */
+  /** The current connection. */
   line: HttpLine | undefined
   readonly #owner: ResponseOwner
   readonly #parts: WireParts
@@ -65,15 +65,12 @@ export class ClientExchange implements Asked {
     this.line = requests.ask(what, this)
   }
 
-  /**
-   * While the proxy takes nothing more of its client it leaves bodies unread. HTTP promises no order across connections,
-   * so nobody can say which of those it reads first.
-   */
+  /** A proxy that has paused its client leaves bodies unread. The order in which it will read them is unknown. */
   arrived(): void {
     if (this.said === undefined || this.heard) return
     this.heard = true
     const isRead = this.line?.socket.isPaused() === false
-    // Progress gives a call more time, and a client that takes no events is not told of it.
+    // Progress extends the time of a call, but a client that accepts no events does not see it.
     const isDeaf =
       !this.#parts.http.accept.includes('event-stream') && this.said.text.includes('"progressToken"')
     for (const entry of this.entries) {
@@ -83,7 +80,7 @@ export class ClientExchange implements Asked {
     if (this.entries.length > 0) this.said.read()
   }
 
-  /** The proxy has begun to answer, so it has read what asks for nothing. */
+  /** A response proves that the proxy has read a message without requests. */
   answering(): void {
     this.isReplayed = this.isResumed
     if (this.#isRead) return
@@ -124,19 +121,19 @@ export class ClientExchange implements Asked {
     this.#owner.lost(this, line)
   }
 
-  /** Nobody can blame the proxy for what is not heard of these requests. */
+  /** The proxy need not answer these requests. */
   excuse(): void {
     for (const entry of this.entries) entry.excused = true
   }
 
-  /** Gives its client a message; an answer to a batch may have been there before its cancel, and have waited for the others. */
+  /** An answer in a batch may be older than its cancel, because it waited for the other answers. */
   told(text: string, upTo: number): void {
     const answers = (entry: Entry): boolean => this.entries.includes(entry)
     const place = { stream: this.name, upTo: this.entries.length > 1 ? 0 : upTo }
     this.#parts.inbox.told(text, { ...place, answers })
   }
 
-  /** Its requests have no answer but the response. */
+  /** The response is the only answer to its requests. */
   refuse(answer: Answer): void {
     const { front, context, inbox } = this.#parts
     for (const entry of this.entries) {
@@ -146,7 +143,7 @@ export class ClientExchange implements Asked {
     }
   }
 
-  /** Whether it asks for nothing and may be refused so. */
+  /** Whether a message without requests may be refused with this answer. */
   mayBeRefused({ status }: Answer): boolean {
     const { front, context } = this.#parts
     if (status === 503) return !front.listening || context.ledger.isDisturbed
@@ -154,17 +151,16 @@ export class ClientExchange implements Asked {
   }
 }
 
-/** What was said is no message. */
 export function isGarbage({ text }: Said): boolean {
   return !/[}\]]$/.test(text)
 }
 
-/** Others have taken the memory for bodies. */
+/** Other bodies take all the memory. */
 function isCrowded({ status, text }: Answer, { crowds }: SimFront): boolean {
   return crowds && status === 503 && text.includes('Too many large messages')
 }
 
-/** A client that goes waits for nothing any more. */
+/** A client that leaves expects no more answers. */
 export function release(inbox: ClientInbox): void {
   for (const { entry } of inbox.waiting) {
     entry.excused = true

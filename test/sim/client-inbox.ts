@@ -10,27 +10,26 @@ import { ListWatch, type Servers, ListenWatch } from './list-watch.js'
 import { markIn, neededFor } from './rounds.js'
 
 export interface Source {
-  /** What one process says is in order on each. */
+  /** Messages of one process are in order on each stream. */
   readonly stream: string
-  /** Bytes that have been said there, with this message. */
+  /** Bytes sent on the stream, with this message. */
   readonly upTo: number
-  /** Whether the answer to this request belongs there. */
+  /** Whether the answer to this request belongs on the stream. */
   answers(entry: Entry): boolean
 }
 
-/** Reads what the proxy tells one client, and keeps the ledger. */
 export class ClientInbox {
   readonly #client: SimClient
   readonly #context: SimContext
   readonly #ledger: Ledger
   readonly #waiting = new Map<string, Waiting[]>()
-  /** Resources of which it may hear. */
+  /** Resources that the client may be notified of. */
   readonly followed: Set<string> = new Set()
   readonly #updates = new Map<string, number>()
   readonly #lastBy = new Map<string, number>()
   readonly #listedBy = new Map<string, number>()
   readonly #rest: Buffer[] = []
-  /** The proxy has ended the connection, or the client has. */
+  /** The proxy or the client has ended the connection. */
   left = false
   #paused = false
   #wasPaused = false
@@ -47,7 +46,7 @@ export class ClientInbox {
     this.listens = new ListenWatch(client.name, context.ledger)
   }
 
-  /** Requests that wait for an answer, in the order in which they were sent. */
+  /** In the order in which they were sent. */
   get waiting(): Waiting[] {
     return [...this.#waiting.values()].flat()
   }
@@ -75,11 +74,11 @@ export class ClientInbox {
     for (const { entry } of this.waiting) entry.excused = true
   }
 
-  /** A client that does not read may be left. */
+  /** The proxy may drop a client that does not read. */
   gone(): void {
     this.left = true
     this.#client.wire.gone?.()
-    // What the proxy never read it never accepted.
+    // The proxy has not accepted what it never read.
     for (const { entry } of this.waiting) entry.excused ||= this.#wasPaused || entry.heardAt === undefined
   }
 
@@ -139,7 +138,7 @@ export class ClientInbox {
     else this.#question(method, id ?? '', text)
   }
 
-  /** Answers that leave together; each is found by its own text. */
+  /** The answers of a batch. Each is located by its own text. */
   #batch(text: string, members: readonly unknown[], from: Source): void {
     const parts = text.slice(1, -1).split(/,(?=\{"jsonrpc")/)
     if (parts.length !== members.length) return this.#ledger.fail('bad-batch', text)
@@ -148,13 +147,13 @@ export class ClientInbox {
     this.#isBatch = false
   }
 
-  /** Who comes back to a call hears what was kept for it, or what was said before. */
+  /** A client that comes back to a call receives what was kept for it, or what was sent before. */
   #isReturn(text: string): boolean {
     const waiting = this.#waiting.get(rawId(text) ?? '') ?? []
     return waiting.some(({ entry }) => entry.root !== undefined && entry.root !== entry)
   }
 
-  /** What one process says reaches one client in the order in which it was said. */
+  /** The messages of one process reach a client in order. */
   #inOrder(text: string, { stream }: Source): void {
     const stamp = stampIn(text)
     if (stamp === undefined || !stamp.speaker.includes('#')) return
@@ -182,8 +181,8 @@ export class ClientInbox {
   #take({ entry, next }: Waiting, text: string, message: unknown, from: Source): void {
     const ok = at(message, 'result') !== undefined
     this.#ledger.answered(entry, ok, text)
-    // An answer inside a batch may have been there before the cancel was, and so may one that is made of what the client
-    // said itself in the message before the cancel.
+    // An answer in a batch may be older than the cancel, and so may one that the proxy makes from the
+    // client's own previous message.
     const mayCross = this.#isBatch || text.includes(': its user has ')
     if (!mayCross && entry.silentFrom !== undefined && from.upTo > entry.silentFrom)
       this.#ledger.fail('after-cancel', `${entry.nonce} was cancelled and answered: ${text}`)
@@ -197,14 +196,14 @@ export class ClientInbox {
     next?.(ok, text)
   }
 
-  /** Whether the proxy may have answered another such request, and the client has not read that: it may be lost. */
+  /** Whether the proxy may have sent the answer to another such request that the client lost or has not read. */
   #hasLost(method: string): boolean {
     return this.waiting.some(
       ({ entry }) => entry.method === method && (entry.excused || entry.answers.length === 0),
     )
   }
 
-  /** Where messages may overtake each other, a list may come that was asked for before the last one. */
+  /** An older list may come after a newer one if messages can overtake each other. */
   #isOvertaken({ method, order }: Entry): boolean {
     if (order === undefined) return false
     const last = this.#listedBy.get(method) ?? 0
@@ -213,7 +212,7 @@ export class ClientInbox {
   }
 
   #unasked(id: string | undefined, text: string): void {
-    // What has no id answers something that could not be read.
+    // An error without an id answers a message that could not be parsed.
     if (id === undefined && /"error":\{"code":-32(600|700)/.test(text)) return
     const known = this.#ledger.all.find((entry) => entry.client === this.#client.name && entry.id === id)
     if (known === undefined) this.#ledger.fail('unasked', `${this.#client.name}: ${text}`)
@@ -275,7 +274,7 @@ export class ClientInbox {
     this.#ledger.asked(nonce, isSaid ? answerMs : undefined)
     if (!isSaid) return
     this.#context.clock.after(answerMs, () => {
-      // A client that has said its last word cannot agree any more.
+      // A client that has ended its input can no longer agree.
       if (!this.#client.speaks) return this.#ledger.note(nonce, { untimed: true })
       if (consent === 'accept') this.#ledger.note(nonce, { consent: 'given' })
       this.#client.say(`{"jsonrpc":"2.0","id":${id},"result":{"action":"${consent}"}}`)
@@ -283,14 +282,14 @@ export class ClientInbox {
   }
 }
 
-/** Which of several requests with one id an answer belongs to: by what it says, as far as it says anything. */
+/** Chooses the request that an answer belongs to when several have the same id. */
 function chosenOf(waiting: readonly Waiting[], text: string, ok: boolean): Waiting | undefined {
   const [nonce] = noncesIn(text)
   const own = waiting.find(({ entry }) => entry.nonce === nonce || entry.root?.nonce === nonce)
-  // What a request without a session is asked may be about another call.
+  // A question for a request without a session may be about another call.
   if (nonce !== undefined) return own ?? waiting.find(({ entry }) => entry.root !== undefined)
-  // A second request is a ping: it is answered well, or refused for its id, and no other error is its own.
-  // What a model is to read in place of a result is no ping's either.
+  // The second request with the id is a ping. It gets a result, or an error that its id is in use. An error
+  // result for a model belongs to a call.
   if ((ok && !text.includes('"isError":true')) || text.includes('is in use'))
     return waiting.find(isPing) ?? waiting[0]
   const calls = waiting.filter((one) => !isPing(one))
@@ -303,13 +302,13 @@ function isPing({ entry }: Waiting): boolean {
 
 // How results and errors look in each era (MCP 2026-07-28, Overview: results, errors).
 
-/** Results that a client may keep. */
+/** Results that a client may cache. */
 const kept = (method: string): boolean => method.endsWith('/list') || method === 'resources/read'
 
 /** Requests during which a server may ask. */
 const asking: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
-/** A result says its type to whoever has no session, and to nobody else. */
+/** Results have a type for clients without a session, and only for those. */
 function formed(ledger: Ledger, { root, method, nonce }: Entry, result: unknown, text: string): void {
   const type = at(result, 'resultType')
   const isAsked = type === 'input_required'
@@ -322,7 +321,7 @@ function formed(ledger: Ledger, { root, method, nonce }: Entry, result: unknown,
     ledger.fail('wrong-form', `${nonce} (${method}) was answered ${text}`)
 }
 
-/** There is something to answer where anything is asked, or else a state to come back with. */
+/** The result has at least one question, or a state to come back with. */
 function isWhole(result: unknown): boolean {
   const asked = at(result, 'inputRequests')
   if (asked === undefined) return textAt(result, 'requestState') !== undefined
@@ -331,7 +330,7 @@ function isWhole(result: unknown): boolean {
 
 const reserved: readonly number[] = [-32020, -32021, -32022]
 
-/** Codes that the stateless revision does not know never get to its clients. */
+/** Error codes that the stateless revision does not define must not reach its clients. */
 function knownError(ledger: Ledger, code: number | undefined, text: string): void {
   const isUnknown = code === undefined || (code <= -32020 && code >= -32099 && !reserved.includes(code))
   if (isUnknown || code === -32002) ledger.fail('wrong-form', `an error without a session is ${text}`)

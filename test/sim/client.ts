@@ -1,4 +1,4 @@
-// A scripted client, however it reaches the proxy.
+// A scripted client over any transport.
 
 import type { SimContext } from './byte-flow.js'
 import { ClientInbox } from './client-inbox.js'
@@ -14,37 +14,37 @@ export interface Said {
   readonly entries: readonly Entry[]
   /** Called when the proxy has read it. */
   readonly read: () => void
-  /** Called when it is about to, where that can be told. */
+  /** Called just before the proxy reads it, if the transport can tell. */
   readonly arrives?: (() => void) | undefined
-  /** The request that it gives up. */
+  /** The request that this message cancels. */
   readonly cancels?: Entry | undefined
 }
 
-/** What carries the bytes between a client and the proxy. */
+/** The connections between a client and the proxy. */
 interface Lines {
-  /** Bytes that the proxy keeps for the client. */
+  /** Bytes that the proxy buffers for the client. */
   readonly backlogBytes: number
   readonly released: boolean
   read(on: boolean): void
 }
 
-/** The way between a client and the proxy. */
+/** The transport between a client and the proxy. */
 export interface ClientWire {
-  /** The client has not ended its own side. */
+  /** The client has not ended its input. */
   readonly speaks: boolean
-  /** It is told of what belongs to no request, too. */
+  /** It receives messages outside of requests. */
   readonly hears: boolean
-  /** The id of its session, over HTTP. */
+  /** The id of its HTTP session. */
   readonly session?: string | undefined
   readonly lines: readonly Lines[]
   send(said: Said): void
-  /** Bytes that the proxy has said in all where the answer to this request comes; undefined where nobody can tell. */
+  /** Bytes that the proxy has sent on the stream of the answer to this request. Undefined if unknown. */
   taken(entry: Entry): number | undefined
   finish(): void
-  /** Its session has ended, and with it whatever else it has. */
+  /** The session has ended, so the remaining connections end too. */
   gone?(): void
   vanish(): void
-  /** It loses its connections, and is still there. */
+  /** The client loses its connections and continues. */
   cut(): void
 }
 
@@ -54,13 +54,13 @@ export interface Asking {
   readonly budgetMs: number
   readonly mustSucceed?: boolean
   readonly spelling?: Spelling
-  /** With a progress token, equal to those of other clients. */
+  /** The request has a progress token. Other clients use the same tokens. */
   readonly token?: boolean
-  /** It says by itself what it is. */
+  /** Set for a request without a session. */
   readonly meta?: RequestMeta | undefined
 }
 
-/** A request that waits for its answer, and what the client does then. */
+/** A request that waits for its answer, and the callback for it. */
 export interface Waiting {
   readonly entry: Entry
   next?: (ok: boolean, text: string) => void
@@ -71,7 +71,7 @@ export class SimClient {
   readonly plan: ClientPlan
   readonly wire: ClientWire
   readonly inbox: ClientInbox
-  /** Resources that it was granted to follow, and those that it did not want to follow any more at some time. */
+  /** Resources that the client may follow, and those that it was to stop following at some time. */
   readonly followed: Set<string> = new Set()
   readonly unfollowed: Set<string> = new Set()
   readonly #context: SimContext
@@ -91,7 +91,7 @@ export class SimClient {
     this.wire = wireOf(this.inbox)
   }
 
-  /** It has not ended its own side, and has not been left. */
+  /** The client has not ended its input, and the proxy has not dropped it. */
   get speaks(): boolean {
     return this.wire.speaks && !this.inbox.left
   }
@@ -118,7 +118,7 @@ export class SimClient {
     if (manners === 'eager') this.notify('notifications/initialized')
   }
 
-  /** Sends a request; `params` are the members besides `_meta`, made with its nonce. */
+  /** Sends a request. `params` makes the members other than `_meta` from the nonce. */
   request(
     asking: Asking,
     params: (nonce: string) => string = () => '',
@@ -129,7 +129,7 @@ export class SimClient {
     return entry
   }
 
-  /** A request that is noted as sent, and is sent by whoever asked for it. */
+  /** Records a request as sent. The caller sends the text. */
   prepare(
     { method, service, budgetMs, mustSucceed = false, spelling = 'number', token = false, meta }: Asking,
     params: (nonce: string) => string,
@@ -141,7 +141,7 @@ export class SimClient {
     if (meta !== undefined) {
       entry.root = meta.root ?? entry
       entry.head = meta.head ?? 'right'
-      // Requests that belong to no session have no order among each other.
+      // Requests without a session have no order.
       entry.order = undefined
     }
     const waiting: Waiting = { entry }
@@ -178,7 +178,7 @@ export class SimClient {
     this.say(`{"jsonrpc":"2.0","method":"${method}","params":${params}}`)
   }
 
-  /** Says a line, which holds these requests; nothing but the first is said before the handshake is over. */
+  /** Sends a line with these requests. Until the handshake is over, only the first line is sent. */
   say(text: string, entries: readonly Entry[] = []): void {
     this.#say({ text, entries, read: () => {} })
   }
@@ -188,15 +188,16 @@ export class SimClient {
     for (const line of this.wire.lines) line.read(on)
   }
 
-  /** Has nothing more to say, and listens on. */
+  /** Ends the input and continues to read. */
   finish(): void {
     const { ledger } = this.#context
     for (const said of this.#held?.splice(0) ?? []) {
-      // They come before the answer to `initialize`, and wait for it.
+      // These lines precede the answer to `initialize`, and wait for it.
       for (const entry of said.entries) entry.budgetMs += GRACE_MS
       this.#send(said)
     }
-    // Whoever says nothing more answers no question, and nobody at a server without sessions waits for that.
+    // The client answers no more questions. At a server without sessions no process waits for an answer, so
+    // the call stays open.
     for (const { entry } of this.inbox.waiting) entry.untimed ||= ledger.sessionless.has(entry.service ?? '')
     ledger.endedInput(this.name)
     this.wire.finish()
@@ -207,7 +208,7 @@ export class SimClient {
     this.wire.vanish()
   }
 
-  /** What comes before the answer to `initialize` waits for it, as long as servers may take to start. */
+  /** A request that precedes the answer to `initialize` waits as long as servers may take to start. */
   #sent(request: Omit<Parameters<SimContext['ledger']['sent']>[0], 'client'>): Entry {
     const { patienceMs = 0, manners } = this.plan
     const waitMs = patienceMs + (manners === 'eager' ? GRACE_MS : 0)
@@ -218,22 +219,23 @@ export class SimClient {
   #say(said: Said): void {
     if (!this.speaks) return
     const [first] = said.entries
-    // What belongs to no session does not wait for one.
+    // A request without a session does not wait for the handshake.
     const isFree = first?.method === 'initialize' || (first ?? said.cancels)?.root !== undefined
     if (this.#held !== undefined && !isFree) this.#held.push(said)
     else this.#send(said)
   }
 
-  /** From here on the client hears nothing of that request, but for what is on its way already. */
+  /** A cancel that overtakes its request has no effect. */
   #cancelRead(entry: Entry, before: { readonly at: number; readonly taken: number } | undefined): void {
     const { ledger, clock } = this.#context
-    // Where messages may overtake each other, the proxy gives up nothing that it has not got yet.
+    // Where messages may overtake each other, a cancel that precedes its request has no effect.
     const { heardAt } = entry
     if (heardAt === undefined) return
-    // Another instance than the one that learns of the cancel first may have got its call after it.
+    // The call may reach its instance after another instance has learned of the cancel.
     if (ledger.isSeveral && heardAt > (entry.cancelledAt ?? heardAt)) return
     ledger.givenUp(entry)
-    // What waited to be read may have been answered in the meantime, and so may a request that came with its cancel.
+    // A buffered cancel may be read after the answer was sent, and so may one that came together with its
+    // request.
     const isExact = before?.at === clock.now && heardAt !== clock.now
     if (isExact) entry.silentFrom = before?.taken
     else clock.after(0, () => (entry.silentFrom = this.wire.taken(entry)))
@@ -256,7 +258,7 @@ export class SimClient {
   }
 }
 
-/** An id in one of the ways in which clients write it. */
+/** Writes an id in one of the spellings that clients use. */
 function spelt(spelling: Spelling, count: number): string {
   switch (spelling) {
     case 'number':

@@ -1,8 +1,8 @@
-// Time that passes when nothing else is left to do.
+// Simulated time. It passes when nothing else is left to do.
 
 import type { Timer } from '../../src/runtime/runtime.js'
 
-/** Whose timer it is: once the proxy has closed, none of its own may be left. */
+/** After the proxy has closed, no timers of `proxy` may remain. */
 type TimerOwner = 'proxy' | 'world'
 
 interface Due {
@@ -12,7 +12,7 @@ interface Due {
 }
 
 export class Clock {
-  /** The next one is the last; timers of one moment fire in the order in which they were set. */
+  /** In reverse order. Timers of one moment fire in the order in which they were set. */
   readonly #timers: Due[] = []
   readonly #pending = { proxy: 0, world: 0 }
   #now = 10_000
@@ -21,7 +21,7 @@ export class Clock {
     return this.#now
   }
 
-  /** Timers that are set and neither fired nor cancelled. */
+  /** Timers that have neither fired nor been cancelled. */
   pending(owner: TimerOwner): number {
     return this.#pending[owner]
   }
@@ -39,7 +39,7 @@ export class Clock {
     return { cancel: () => this.#forget(timer) }
   }
 
-  /** Moves on to the next timer and fires it; false when none is due by `until`. */
+  /** Advances to the next timer and fires it. False when none is due by `until`. */
   step(until: number): boolean {
     for (;;) {
       const timer = this.#timers.at(-1)

@@ -1,4 +1,4 @@
-// The configuration and the limits that a plan means, as the proxy is given them.
+// The configuration and the limits of a plan, in the form that the proxy reads.
 
 import type { ConfigurationJson, ServerJson } from '../../src/index.js'
 import type { Configuration } from '../../src/config/configuration.js'
@@ -12,22 +12,22 @@ import type { ServerConfig } from '../../src/upstream/contracts/server-config.js
 import { CAREFUL } from './consent.js'
 import { type FrontPlan, type LimitsPlan, type ReloadKind, type ServerPlan, START_MS, TOTAL } from './plan.js'
 
-/** How long lists wait for servers that are starting; short, so that an answer that is late is found. */
+/** How long lists wait for starting servers. Short, so that a late answer is found. */
 export const GRACE_MS = 1000
 
-/** How soon the proxy answers what it answers itself. */
+/** The budget of requests that the proxy answers itself. */
 export const OWN_MS = 100
 
-/** How soon it answers what waits for servers that are starting. */
+/** The budget of requests that wait for starting servers. */
 export const LIST_MS: number = GRACE_MS + OWN_MS
 
-/** Who comes over HTTP without a session: all of them are one, as nobody asks who they are. */
+/** Requests over HTTP without a session belong to one client, since the front does not authenticate. */
 export const EVERYBODY = 'everybody'
 
-/** A limit that no run reaches: every call passes the policy all the same. */
+/** No run reaches this limit, so that all calls pass through the policy. */
 const ample = { perMinute: 1_000_000 }
 
-/** The file's own form; `changes` says what became of single servers. Every other seed has a policy. */
+/** `changes` are the changes of single servers. Every other seed has a policy. */
 export function configurationOf(
   { servers, seed }: { readonly servers: readonly ServerPlan[]; readonly seed: number },
   changes: ReadonlyMap<string, ReloadKind> = new Map(),
@@ -39,7 +39,7 @@ export function configurationOf(
   return { startupGraceMs: GRACE_MS, mcpServers, ...(seed % 2 === 1 && { limits: [ample] }) }
 }
 
-/** Where the configuration is, and where another one is. */
+/** The paths of the configuration and of another one. */
 export const sources = { own: '/sim/config.json', other: '/sim/other.json' } as const
 
 export function readConfiguration(
@@ -49,7 +49,7 @@ export function readConfiguration(
   return resolveConfig(configuration, { source, folder: '/sim', env: {}, home: '/sim' })
 }
 
-/** The servers of a configuration at that place; `value` makes others of the same names of them. */
+/** The servers of a configuration at that path; `value` changes each, so that only the names are equal. */
 export function serversOf(
   plans: readonly ServerPlan[],
   source: string,
@@ -103,13 +103,13 @@ export function limitsOf(plan: LimitsPlan): Limits {
   }
 }
 
-/** How long a session may be idle: longer than anybody who comes back is away. */
+/** The idle timeout of a session: longer than any client in the run stays away. */
 export const SESSION_IDLE_MS = 90_000
 
-/** Where bodies may hold little together: calls have more, and what asks for nothing has not. */
+/** A small limit on request bodies. Calls exceed it, and messages without requests do not. */
 const SMALL_BYTES = 180
 
-/** What differs from the limits of the HTTP front as they are. */
+/** The changes to the default limits of the HTTP front. */
 export function frontLimitsOf(
   { answerWaitMs, eventsMax, bodiesBytesMax }: FrontPlan,
   { lineBytesMax, backlogBytesHigh, backlogBytesMax }: LimitsPlan,

@@ -1,5 +1,5 @@
-// The runs that a seed stands for: one of each kind. What a kind adds is drawn from dice of its own, so that a seed means the
-// same run with and without.
+// Each seed stands for one run of each kind. The additions of a kind come from their own random sequence, so that the
+// common part of the runs is the same.
 
 import { withConsent } from './consent.js'
 import { drawPlan, troubles } from './draw.js'
@@ -11,7 +11,7 @@ import { Random } from './random.js'
 import { type Askable, heads, returns } from './request-meta.js'
 import { askable } from './rounds.js'
 
-/** The options that ask for the runs of each kind. */
+/** The command-line options for the runs of each kind. */
 export const optionsOf = {
   plain: '',
   http: ' --http',
@@ -23,7 +23,6 @@ export const optionsOf = {
   'instances-3': ' --instances 3',
 } as const
 
-/** Who comes besides the clients of sessions at the proxy's stdin and stdout. */
 export type RunKind = keyof typeof optionsOf
 
 export const kinds: readonly RunKind[] = Object.keys(optionsOf).filter(
@@ -32,7 +31,7 @@ export const kinds: readonly RunKind[] = Object.keys(optionsOf).filter(
 
 export function drawKind(kind: RunKind, seed: number, ops: number): Plan {
   const plan = drawPlan(seed, ops)
-  // Over HTTP a question without an answer takes a place at the front for as long as it may be answered.
+  // Over HTTP an unanswered question would hold a request at the front for its whole time, so consent is left out.
   if (kind === 'plain') return withConsent(plan)
   if (kind === 'eras') return withEras(withConsent(plan))
   if (kind === 'http') return withHttp(plan)
@@ -44,7 +43,7 @@ function clientOf(random: Random, { clients }: Pick<Plan, 'clients'>): number {
   return random.int(0, clients.length - 1)
 }
 
-/** Another operation behind some of these: so many where `share` says, and none behind those that `isMeant` leaves out. */
+/** Adds an operation behind a share of these. `isMeant` excludes some. */
 function withMore(
   random: Random,
   ops: readonly Op[],
@@ -57,7 +56,7 @@ function withMore(
 
 const isNoArrival = ({ kind }: Op): boolean => kind !== 'attach'
 
-/** The same run with an HTTP front, through which about half of the clients come, and at times lose their connections. */
+/** Adds an HTTP front. About half of the clients use it, and lose connections at times. */
 function withHttp(plan: Plan): Plan {
   const random = Random.of(plan.seed, 'http')
   const share = random.pick([0.4, 0.7, 1])
@@ -100,7 +99,7 @@ function drawHttp(random: Random): HttpPlan {
   }
 }
 
-/** The same run, in which requests without a session say something else in their heads, and some responses are closed. */
+/** Gives requests without a session other header fields, and closes some responses. */
 function withHeads(plan: Plan): Plan {
   const random = Random.of(plan.seed, 'heads')
   const share = random.pick([0.1, 0.5])
@@ -118,7 +117,7 @@ function withHeads(plan: Plan): Plan {
     const headed = mayReturn ? { ...op, head, returnHead } : isHeaded ? { ...op, head } : op
     return random.chance(closes) ? [headed, closed()] : [headed]
   })
-  // A request that stays open keeps the place of its body, of which a small memory has few.
+  // An open request keeps its share of the memory for bodies, so a small limit would not do.
   const front = plan.front && { ...plan.front, bodiesBytesMax: undefined }
   return { ...plan, ...(front !== undefined && { front }), ops }
 }
@@ -135,15 +134,15 @@ const workKinds: readonly (readonly [WorkKind, number])[] = [
   ['exit-before', 1],
 ]
 
-/** So long that only the client's own time ends a call that waits for it. */
+/** So long that only the client's own time limit ends a call that waits for it. */
 const ENDLESS = 1000
 
-/** The same run with requests that belong to no session, with some that stay open, and with servers of that era. */
+/** Adds requests without a session, some of which stay open, and servers without sessions. */
 function withEras(plan: Plan): Plan {
   const random = Random.of(plan.seed, 'eras')
   const share = random.pick([0.2, 0.5, 1])
   const isEndless = random.chance(0.5)
-  // Where everybody shares a process, a call that waits for its client keeps all others from it.
+  // In a shared process, a call that waits for its client would block all others.
   const servers = plan.servers.map((server) =>
     isEndless && server.isolation !== 'shared' ? { ...server, total: ENDLESS } : server,
   )
@@ -153,7 +152,7 @@ function withEras(plan: Plan): Plan {
   return withListens(withStateless({ ...plan, servers, clients, ops }))
 }
 
-/** Who never answers would be waited for without an end. */
+/** A call with an endless total would wait for ever for a client that never answers. */
 function withSets(random: Random, client: ClientPlan, isEndless: boolean): ClientPlan {
   const sets = Array.from({ length: random.int(1, 3) }, (): Askable[] =>
     askable.filter(() => random.chance(0.6)),
@@ -183,7 +182,7 @@ function drawStateless(random: Random, clients: readonly ClientPlan[], servers: 
   return { ...call, returns: random.pick(returns), afterMs: afterMsOf() }
 }
 
-/** The same run, in which clients without sessions listen for changes, and do not listen any more. */
+/** Adds clients that open and end `subscriptions/listen` requests. */
 function withListens(plan: Plan): Plan {
   const random = Random.of(plan.seed, 'listens')
   const share = random.pick([0, 0.05, 0.2])
@@ -198,7 +197,7 @@ function withListens(plan: Plan): Plan {
   return { ...plan, ops: withMore(random, plan.ops, share, drawn, isNoArrival) }
 }
 
-/** The same run, with servers without sessions among them, which ask something of those who call and read. */
+/** Adds servers without sessions, which ask during calls and reads. */
 function withStateless(plan: Plan): Plan {
   const random = Random.of(plan.seed, 'stateless')
   const share = random.pick([0, 0.5, 1])
@@ -207,14 +206,14 @@ function withStateless(plan: Plan): Plan {
   return { ...plan, servers, ops }
 }
 
-/** One with sessions may be asked first what it speaks, too. */
+/** The proxy may also probe a server with sessions (`auto`). */
 function ofEra(random: Random, server: ServerPlan, share: number): ServerPlan {
   if (random.chance(share))
     return { ...server, isStateless: true, protocol: random.pick(['auto', 'auto', '2026-07-28']) }
   return random.chance(0.3) ? { ...server, protocol: 'auto' } : server
 }
 
-/** Its server wants to know something first. */
+/** Makes a server without sessions ask first. */
 function asked(random: Random, servers: readonly ServerPlan[], op: Op): Op {
   const isAsked = random.chance(0.4)
   const asks = random.int(0, 8)
@@ -225,14 +224,14 @@ function asked(random: Random, servers: readonly ServerPlan[], op: Op): Op {
   return op.kind === 'read' ? { ...op, asks } : { ...op, ...way, asks }
 }
 
-/** What several instances do in the same way as one is left to the other runs. */
+/** Several instances treat these operations as one does, so the other kinds cover them. */
 const alike = ['batch', 'garbage', 'twin', 'pause', 'resume', 'changed', 'gone'] as const
 const leftToOthers: ReadonlySet<Op['kind']> = new Set([...troubles, ...alike])
 
-/** How many operations end an instance, cut it from the store, or steal a session. */
+/** The share of operations that end an instance, cut it from the store, or steal a session. */
 const SHARES = [0, 0.05, 0.15] as const
 
-/** The same clients and calls, with so many instances, or 1 to 3. */
+/** The same clients and calls with `given` instances, or with 1 to 3. */
 function withInstances(plain: Plan, given: number | undefined): Plan {
   const plan = withHttp(plain)
   const random = Random.of(plan.seed, 'instances')
@@ -266,13 +265,13 @@ function overBalancer(random: Random, client: ClientPlan, at: number): ClientPla
     resumes: random.chance(0.7),
     accept: 'application/json, text/event-stream',
     chunked: random.chance(0.2),
-    // A connection that is used again goes to the same instance.
+    // A reused connection always goes to the same instance.
     idleMax: random.pick([0, 0, 1]),
     againMs: random.pick([50, 1500]),
     token: `u${at}`,
   }
   const revision = random.pick(['2025-11-25', '2025-06-18', '2025-03-26'])
-  // Another instance takes a call over, or takes nothing for as long.
+  // Budgets include the time in which another instance takes a call over, or refuses it.
   return { ...client, revision, manners: 'proper', http, patienceMs: 5000 }
 }
 

@@ -1,6 +1,5 @@
-// A plan out of a seed: first which kinds of things happen in this run and how
-// often (swarm testing: few kinds together find more than all of them at once),
-// then who takes part, then what happens.
+// Draws a plan from a seed: first which kinds of things happen and how often (swarm testing: a few kinds together
+// find more than all of them), then the servers and clients, then the operations.
 
 import { faults, type FaultName } from './matrix.js'
 import type { FlowShape, PipeShape } from './byte-flow.js'
@@ -129,7 +128,7 @@ function drawClient(random: Random, swarm: Swarm, at: number): ClientPlan {
   }
 }
 
-/** The smaller the pieces, the faster they come, so that a message is never long on its way. */
+/** Smaller pieces come faster, so that no message is on its way for long. */
 function drawFlow(random: Random, { choppy }: Swarm): FlowShape {
   const whole = 64 * KiB
   const [chunkMax, delayMsMax] = random.pick<readonly [number, number]>(
@@ -152,13 +151,12 @@ function drawPipe(random: Random, swarm: Swarm): PipeShape {
   return { ...drawFlow(random, swarm), capacity: random.pick([512, 4 * KiB, 64 * KiB]) }
 }
 
-// What earlier runs have left on disk, and when processes of single clients start. All of it is drawn from dice of its
-// own.
+// The files of earlier runs, and when processes for single clients start. Both come from their own random sequence.
 
 const believed = ['nothing', 'same', 'stale', 'stale', 'silent'] as const
 const doubted = ['damaged', 'torn', 'other-values', 'other-values', 'other-file'] as const
 
-/** The same run, half of the time with a disk. */
+/** Gives half of the runs a disk. */
 function withKept(plan: Plan): Plan {
   const random = Random.of(plan.seed, 'kept')
   const ownStart = random.pick(['with-call', 'with-client'] as const)
@@ -168,7 +166,7 @@ function withKept(plan: Plan): Plan {
     disk: random.pick(['well', 'well', 'well', 'full', 'unreadable', 'no-folder']),
     isTorn: random.chance(0.1),
   }
-  // How often a tool is called that servers had once.
+  // The share of calls to tools that servers no longer have.
   const share = random.pick([0, 0.05, 0.2])
   const ops = plan.ops.flatMap((op): Op[] => {
     if (!random.chance(share)) return [op]
@@ -179,7 +177,7 @@ function withKept(plan: Plan): Plan {
   return { ...plan, ownStart, kept, ops }
 }
 
-// One operation out of the dice of a run.
+// Draws one operation.
 
 interface Swarm {
   readonly ops: readonly (readonly [DrawnKind, number])[]
@@ -187,9 +185,8 @@ interface Swarm {
   readonly faults: readonly (readonly [FaultName, number])[]
   readonly clients: number
   readonly servers: number
-  /** Bytes come in small pieces. */
   readonly choppy: boolean
-  /** The longest time from one operation to the next. */
+  /** The longest time between two operations. */
   readonly gapMsMax: number
 }
 

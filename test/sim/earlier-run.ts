@@ -1,4 +1,4 @@
-// The files that an earlier run of the proxy has written, and what became of them since.
+// Files that an earlier run of the proxy has written, and their damage since.
 
 import { KeptStore, keptFileName } from '../../src/kept/store.js'
 import { limits } from '../../src/limits.js'
@@ -11,7 +11,7 @@ import { at } from './json.js'
 import { ALIEN, GONE, type KeptPlan, type Left, type Plan, type ServerPlan } from './plan.js'
 import { ServerFacts, isList, lists } from './server.js'
 
-/** Writes the files; the disk is well until that has been done. */
+/** Writes the files before the disk gets its faults. */
 export function runEarlier(host: Host, { servers }: Plan, kept: KeptPlan): void {
   const { files } = host
   for (const [at, server] of servers.entries()) {
@@ -46,7 +46,7 @@ function factsOf(server: ServerPlan, left: Left): KeptFacts {
   return foreign(server, left === 'stale' ? GONE : ALIEN)
 }
 
-/** In what was kept of this server alone. */
+/** Changes only the stored entry of this server. */
 function change(files: MemoryFiles, server: ServerPlan, from: string, to: string): void {
   const file = files.stored.get(keptFileName(sources.own))
   const lines = file?.bytes.toString().split('\n') ?? []
@@ -56,7 +56,7 @@ function change(files: MemoryFiles, server: ServerPlan, from: string, to: string
   file.bytes = Buffer.from(lines.toSpliced(at, 1, changed).join('\n'))
 }
 
-/** What the server says today. */
+/** The current description of the server. */
 function described(plan: ServerPlan, failure?: string): KeptFacts {
   const facts = new ServerFacts(plan, 0)
   const items = Object.entries(lists).map(([method, { member }]): [ListKind, Buffer[]] => {
@@ -75,7 +75,7 @@ function itemsOf(result: string, member: string): Buffer[] {
   return Array.isArray(items) ? items.map((item: unknown) => Buffer.from(JSON.stringify(item))) : []
 }
 
-/** What it does not say today. */
+/** A description that differs from the current one. */
 function foreign(server: ServerPlan, word: string): KeptFacts {
   const facts = described({ ...server, offers: ['resources', 'prompts'] })
   const { handshake = Buffer.alloc(0), lists: own = new Map() } = facts.description ?? {}

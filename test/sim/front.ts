@@ -1,4 +1,4 @@
-// The HTTP front of a simulated proxy: connections come to it without a port.
+// The HTTP front of a simulated proxy. Connections reach it without a port.
 
 import type { Server as NetServer } from 'node:net'
 import { httpServer } from '../../src/gateway/http.js'
@@ -13,7 +13,7 @@ import { SimSocket, type SocketScript } from './socket.js'
 
 const CONNECT_MS = 5
 
-/** No stream of a run has so many events. */
+/** More events than any stream in a run has. */
 const EVENTS_ENOUGH = 1024
 
 const refused = { kind: 'fails', code: 'ECONNREFUSED', message: 'connect ECONNREFUSED' } as const
@@ -21,26 +21,26 @@ const refused = { kind: 'fails', code: 'ECONNREFUSED', message: 'connect ECONNRE
 interface Place {
   readonly label: string
   readonly server: NetServer
-  /** No connection is sent there any more. */
+  /** The balancer sends no more connections there. */
   isLeaving: boolean
 }
 
-/** Takes the place of the system between clients and the server that listens. */
+/** Stands in for the kernel between clients and the listening server. */
 export class SimFront {
   readonly #context: SimContext
-  /** Clients that the proxy has not let go, as it counts them: sessions, and requests without one. */
+  /** Clients that the proxy still serves, as it counts them: sessions, and requests without one. */
   served = 0
   readonly #sockets = new Set<SimSocket>()
-  /** One, or those of several instances, among which a balancer chooses for each connection. */
+  /** The listening servers, one for each instance. A balancer chooses one for each connection. */
   #places: Place[] = []
   readonly #labels = new Map<SimSocket, string>()
-  /** There is always an instance, or will be one soon. */
+  /** An instance always runs, or will run soon. */
   isKept = false
-  /** Some sessions live in the memory of the instance that opened them. */
+  /** Some sessions exist only in the memory of the instance that opened them. */
   hasBound = false
-  /** It keeps so few events that some are gone when their client comes back. */
+  /** The proxy keeps so few events that some are gone when their client resumes. */
   forgets = false
-  /** It takes so few bytes in bodies together that some have to come again. */
+  /** The memory for bodies is so small that clients must send some again. */
   crowds = false
   #arrived = 0
 
@@ -52,7 +52,7 @@ export class SimFront {
     return this.isKept || this.#open.length > 0
   }
 
-  /** The instance of this connection has ended, or ends. */
+  /** The instance of this connection has ended, or is ending. */
   isEnding(socket: SimSocket | undefined): boolean {
     const label = socket && this.#labels.get(socket)
     return label !== undefined && this.isKept && !this.#open.some((place) => place.label === label)
@@ -62,14 +62,13 @@ export class SimFront {
     return [...this.#sockets].filter(({ destroyed }) => !destroyed).length
   }
 
-  /** Whether a session may have ended with the instance that opened it. */
   mayForget(session = ''): boolean {
     return this.hasBound && !this.#open.some(({ label }) => session.startsWith(`${label}.`))
   }
 
-  /** Counts what gets to the proxy. */
+  /** Counts arrivals at the proxy. */
   next(): number {
-    // Nobody knows in which order what has come to several instances gets to one server.
+    // The order in which requests to several instances reach one server is unknown.
     return this.isKept ? Infinity : ++this.#arrived
   }
 
@@ -83,7 +82,7 @@ export class SimFront {
     await proxy.serve(listener)
   }
 
-  /** What `listen` does, with nothing behind it. */
+  /** Replaces `listen` without a real socket. */
   listen(server: NetServer, label = ''): Promise<number> {
     this.#places.push({ label, server, isLeaving: false })
     Reflect.set(server, '_handle', { close: () => undefined })
@@ -91,7 +90,7 @@ export class SimFront {
     return Promise.resolve(PORT)
   }
 
-  /** The process that listened there ends, and with it all that it had. */
+  /** The process that listened there is killed, with all its connections. */
   kill(label: string): void {
     this.#places = this.#places.filter((place) => place.label !== label)
     for (const [socket, own] of this.#labels) {
@@ -103,13 +102,13 @@ export class SimFront {
     for (const place of this.#places) place.isLeaving ||= place.label === label
   }
 
-  /** To this instance, or where the balancer sends it. */
+  /** Connects to this instance, or to the one that the balancer chooses. */
   connect(name: string, plan: ClientPlan, script: SocketScript, label?: string): SimSocket {
     const shape = { sent: plan.output, received: plan.input, lingers: true }
     const socket = new SimSocket(this.#context, name, shape, script)
     this.#sockets.add(socket)
     socket.once('close', () => this.#sockets.delete(socket))
-    // One that is lost before the proxy has it is nobody's failure.
+    // A connection that is lost before the proxy accepts it must not throw.
     socket.on('error', () => undefined)
     const place = this.#choose(name, label)
     if (place !== undefined) {
@@ -142,7 +141,7 @@ export class SimFront {
     return {
       attach: (connection, caller) => {
         const attached = proxy.attach(connection, caller)
-        // Which client it is shows later; it may be any.
+        // Its capabilities are not known yet, so it may need a process to itself.
         const client = plainClient(`f${ledger.come.length}`, { capabilities: ['roots'] })
         ledger.arrives(client)
         this.served++
@@ -160,7 +159,7 @@ export class SimFront {
   }
 }
 
-/** What Node's own sockets tell their server, which is closed when it has none left. */
+/** Node's own sockets report this to their server, which closes when it has none left. */
 function count(server: NetServer, more: number): void {
   Reflect.set(server, '_connections', Number(Reflect.get(server, '_connections')) + more)
   const drained: unknown = Reflect.get(server, '_emitCloseIfDrained')

@@ -1,4 +1,4 @@
-// The world that a simulated proxy runs in: its clock, its dice, its processes and its network.
+// The environment of a simulated proxy: its clock, its random sequences, its processes and its network.
 
 import type { Child, LogSink, Runtime, SpawnSpec } from '../../src/runtime/runtime.js'
 import { type LogStream, Logger } from '../../src/log/log.js'
@@ -15,12 +15,11 @@ import { type SimProcess, StdioServer } from './stdio-server.js'
 import { Trace } from './trace.js'
 import { type Wrong, changed } from './wrong.js'
 
-/** 2026, as far as the proxy can tell. */
+/** A day in 2026. */
 const EPOCH_MS = 1_780_000_000_000
 
 const DAY_MS = 86_400_000
 
-/** Everything around the proxy that is not a client. */
 export class Host implements SimContext {
   readonly clock: Clock = new Clock()
   readonly trace: Trace = new Trace(() => this.clock.now)
@@ -29,9 +28,8 @@ export class Host implements SimContext {
   readonly runtime: Runtime
   readonly log: LogSink
   readonly front: SimFront = new SimFront(this)
-  /** How often the proxy has left a server alone for a while. */
+  /** How often a circuit breaker has opened. */
   breakers = 0
-  /** The disk, as far as lists are kept there. */
   readonly files: MemoryFiles = new MemoryFiles(() => this.runtime.wallNow())
   readonly wrong: Wrong
   readonly seed: number
@@ -55,7 +53,7 @@ export class Host implements SimContext {
     this.log = this.#newLog(plan.logs)
   }
 
-  /** The disk that the log and the lists are written to is full. */
+  /** Writes of the log and of the lists fail. */
   get diskFull(): boolean {
     return this.files.troubles.writes !== undefined
   }
@@ -83,7 +81,7 @@ export class Host implements SimContext {
     return opened.reduce((sum, count) => sum + count, this.front.sockets)
   }
 
-  /** Bytes that the proxy keeps for the process that takes least. */
+  /** The most bytes that the proxy buffers for any process. */
   get backlogBytes(): number {
     return Math.max(0, ...this.#processes.map(({ stdin }) => stdin.writableLength))
   }

@@ -1,8 +1,8 @@
-// HTTP/1.1 and server-sent events as clients and servers of the simulator read and write them; nothing of it is the proxy's.
+// A reader of HTTP/1.1 and of server-sent events for the clients and servers of the simulator. It shares no code with
+// the proxy.
 
 import type { FlowSink } from './byte-flow.js'
 
-/** What a request or a response begins with. */
 export interface HttpHead {
   readonly first: string
   readonly headers: ReadonlyMap<string, string>
@@ -10,7 +10,7 @@ export interface HttpHead {
 
 interface HttpSink {
   head(head: HttpHead): void
-  /** A piece of the body; `upTo` counts the bytes of the connection up to its end. */
+  /** A piece of the body. `upTo` is its end in the bytes of the connection. */
   body(bytes: Buffer, upTo: number): void
   whole(): void
   over(): void
@@ -20,9 +20,9 @@ export class HttpReader implements FlowSink {
   readonly #sink: HttpSink
   #bytes: Buffer = Buffer.alloc(0)
   #expected: 'head' | 'body' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailer' = 'head'
-  /** Bytes that are missing of a body or of a chunk. */
+  /** Missing bytes of the body or chunk. */
   #left = 0
-  /** Bytes that were taken apart. */
+  /** Bytes that were parsed. */
   #at = 0
 
   constructor(sink: HttpSink) {
@@ -38,7 +38,7 @@ export class HttpReader implements FlowSink {
     this.#sink.over()
   }
 
-  /** False when there are not bytes enough for one. */
+  /** False when more bytes are needed. */
   #step(): boolean {
     const expected = this.#expected
     if (expected === 'body' || expected === 'chunk') return this.#piece(expected)
@@ -99,18 +99,17 @@ export function chunked(text: string): string {
   return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
 }
 
-/** One event, as it ended. */
 export interface ToldEvent {
   readonly name: string | undefined
   readonly id: string | undefined
   readonly data: string
-  /** The bytes of its connection up to its end. */
+  /** Its end in the bytes of the connection. */
   readonly upTo: number
 }
 
 const LF = 0x0a
 
-/** Takes a stream of events apart; what is behind the last blank line never happened. */
+/** Splits a stream into events. An event counts only once its blank line has arrived. */
 export class EventReader {
   readonly #told: (event: ToldEvent) => void
   #rest: Buffer = Buffer.alloc(0)
@@ -120,7 +119,7 @@ export class EventReader {
     this.#told = told
   }
 
-  /** `upTo` counts the bytes of the connection up to the end of this piece. */
+  /** `upTo` is the end of this piece in the bytes of the connection. */
   piece(bytes: Buffer, upTo: number): void {
     let rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes])
     for (let end = rest.indexOf(LF); end >= 0; end = rest.indexOf(LF)) {

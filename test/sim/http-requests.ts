@@ -1,4 +1,4 @@
-// The HTTP requests of one client of Streamable HTTP: how it writes them, its connections, and its session once it has one.
+// The HTTP requests of one client of Streamable HTTP: its connections, and its session.
 
 import type { SimContext } from './byte-flow.js'
 import type { ClientInbox } from './client-inbox.js'
@@ -8,44 +8,43 @@ import type { ClientPlan } from './plan.js'
 import type { Random } from './random.js'
 import type { SimSocket, SocketScript } from './socket.js'
 
-/** A port that nobody listens on. */
 export const PORT = 3095
 
 export interface HttpPlan {
-  /** It speaks the older transport: events on one response, messages to another path. */
+  /** It uses the older transport: events on one response, messages to another path. */
   readonly sse: boolean
-  /** It keeps a session; else every request stands for itself. */
+  /** It keeps a session. Otherwise requests are independent. */
   readonly session: boolean
-  /** It has a stream open for what belongs to no request. */
+  /** It opens a stream for messages outside of requests. */
   readonly listens: boolean
-  /** It asks for the rest of a stream that it lost. */
+  /** It resumes a stream that it lost. */
   readonly resumes: boolean
   readonly accept: string
-  /** Bodies have no length that is said before. */
+  /** Its bodies have no `Content-Length`. */
   readonly chunked: boolean
-  /** Connections that it keeps for later. */
+  /** Idle connections that it keeps. */
   readonly idleMax: number
-  /** How long it takes before it comes back. */
+  /** The longest time before it comes back. */
   readonly againMs: number
   readonly token?: string
 }
 
 interface HttpRequest {
   readonly method: 'POST' | 'GET' | 'DELETE'
-  /** That of Streamable HTTP where none is given. */
+  /** By default that of Streamable HTTP. */
   readonly path?: string
   readonly session: string | undefined
   readonly revision: string | undefined
   readonly lastId?: string | undefined
   readonly body?: string
   readonly isCut?: boolean
-  /** Lines of its head besides. */
+  /** More header fields. */
   readonly fields?: readonly string[]
 }
 
 export type Asking = Omit<HttpRequest, 'session' | 'revision'>
 
-/** More than a body has whose end does not come. */
+/** Added to `Content-Length` for a body whose end never comes. */
 const MISSING_BYTES = 10
 
 export function requestText(request: HttpRequest, plan: HttpPlan, random: Random): string {
@@ -72,12 +71,12 @@ export function requestText(request: HttpRequest, plan: HttpPlan, random: Random
 }
 
 export interface Asked {
-  /** All of it has got to the proxy. */
+  /** The proxy has received the whole request. */
   arrived?(): void
-  /** The proxy says something about it. */
+  /** The proxy sends something in response. */
   answering?(): void
   head(status: number, headers: ReadonlyMap<string, string>): void
-  /** A piece of the body; `upTo` counts the bytes of the connection up to its end. */
+  /** A piece of the body. `upTo` is its end in the bytes of the connection. */
   body?(bytes: Buffer, upTo: number): void
   whole?(): void
   gone?(): void
@@ -90,19 +89,18 @@ export interface HttpParts {
   readonly http: HttpPlan
 }
 
-/** The same for one that hears the answers. */
 export interface WireParts extends HttpParts {
   readonly inbox: ClientInbox
 }
 
-/** How long a body may bring next to nothing, and until that is noticed. */
+/** The time limit for a stalled body, and the time until the proxy applies it. */
 const HALF_BODY_MS = 20_000
 
-/** Its connections, of which one is used again where it is free, and the session once there is one. */
+/** Its session and its connections, which are reused when idle. */
 export class HttpRequests {
   session: string | undefined
   isOver = false
-  /** The client has not read for a while. */
+  /** The client has been paused at some time. */
   wasPaused = false
   readonly random: Random
   readonly #parts: HttpParts
@@ -111,7 +109,7 @@ export class HttpRequests {
   readonly #sockets: SimSocket[] = []
   #isPaused = false
 
-  /** Connections go to the instance with this label, if any is given. */
+  /** All connections go to the instance `label`, if given. */
   constructor(parts: HttpParts, dice = 'requests', nameOf?: (number: number) => string, label?: string) {
     const { context, front, plan } = parts
     this.#parts = parts
@@ -120,7 +118,7 @@ export class HttpRequests {
       front.connect(nameOf?.(number) ?? `${plan.name}.${number}`, plan, script, label)
   }
 
-  /** Bytes that the proxy keeps for them. */
+  /** Bytes that the proxy buffers for this client. */
   get backlogBytes(): number {
     return this.#sockets.reduce((sum, socket) => sum + (socket.destroyed ? 0 : socket.writableLength), 0)
   }
@@ -134,7 +132,7 @@ export class HttpRequests {
     const speaks = plan.revision !== '2025-03-26' && (this.session !== undefined || !http.session)
     const request = { ...what, session: this.session, revision: speaks ? plan.revision : undefined }
     const line = this.send(requestText(request, http, this.random), asked)
-    // A body whose end does not come is not waited for.
+    // The proxy must give up a body whose end does not come.
     if (what.isCut === true)
       context.clock.after(HALF_BODY_MS, () => {
         if (line.carries(asked) && !this.wasPaused)
@@ -150,7 +148,7 @@ export class HttpRequests {
     return line
   }
 
-  /** After a while, unless nobody is there by then; `never` is run instead where the client has ended. */
+  /** Runs later if the front still listens. If the client has ended, `never` runs instead. */
   later(run: () => void, never: () => void = () => {}): void {
     const delayMs = this.random.next() * this.#parts.http.againMs
     this.#parts.context.clock.after(delayMs, () => {
@@ -165,13 +163,13 @@ export class HttpRequests {
     for (const { socket } of this.#lines) socket.reads(on)
   }
 
-  /** Most are lost, those that are used more than others. */
+  /** Loses most of the connections, and busy ones more often than idle ones. */
   cut(random: Random): void {
     for (const line of this.#lines)
       if (random.chance(line.idle ? 0.2 : 0.8)) line.cut(random.pick(['reset', 'close']))
   }
 
-  /** Who comes back keeps a few connections for it. */
+  /** Closes the idle connections that the client does not keep. */
   closeIdle(): void {
     const idle = [...this.#lines].filter((line) => line.idle)
     for (const line of idle.slice(this.isOver ? 0 : this.#parts.http.idleMax)) line.cut('close')
@@ -181,7 +179,7 @@ export class HttpRequests {
     for (const line of this.#lines) line.cut(how)
   }
 
-  /** The proxy has said what it must not say. */
+  /** The proxy sent something invalid. */
   bad(what: string): void {
     this.#parts.context.ledger.fail('bad-line', `${this.#parts.plan.name}: ${what}`)
   }
@@ -198,13 +196,13 @@ export class HttpRequests {
   }
 }
 
-/** One connection, which carries one request at a time and is used again and again. */
+/** One connection. It carries one request at a time and is reused. */
 export class HttpLine implements SocketScript {
   readonly socket: SimSocket
   readonly #owner: HttpRequests
   readonly #reader: HttpReader
   #asked: Asked | undefined
-  /** The proxy has said that it will close. */
+  /** The proxy has announced that it will close. */
   #isLast = false
   #isOver = false
 
@@ -219,7 +217,6 @@ export class HttpLine implements SocketScript {
     this.socket = owner.connect(this)
   }
 
-  /** Nothing is under way, and something may be. */
   get idle(): boolean {
     return this.#asked === undefined && !this.#isLast && !this.#isOver
   }
@@ -233,7 +230,7 @@ export class HttpLine implements SocketScript {
     this.socket.say(text, () => asked.arrived?.())
   }
 
-  /** Ends the connection from the client's side, with a last word to the system at the other end or without. */
+  /** Ends the connection from the client's side, with RST or FIN. */
   cut(how: 'reset' | 'close'): void {
     if (this.#isOver) return
     if (how === 'reset') this.socket.reset()

@@ -1,4 +1,4 @@
-// A scripted server that is reached over Streamable HTTP.
+// A scripted server over Streamable HTTP.
 
 import type { SimContext } from './byte-flow.js'
 import { HttpReader, type HttpHead, chunked, headOf } from './http-reader.js'
@@ -24,7 +24,7 @@ export class HttpServer implements SimServer {
   #opened = 0
   #dialed = 0
   #connecting: Connecting = { kind: 'connects' }
-  /** The next requests are refused so. */
+  /** Answers for the next requests. */
   #refusals: { readonly status: number; readonly headers: readonly string[] }[] = []
 
   /** The other faults belong to processes, or to the proxy. */
@@ -100,7 +100,7 @@ export class HttpServer implements SimServer {
     for (const socket of this.#sockets) socket.reads(true)
   }
 
-  /** The program that has all sessions has ended. It is started again at once, and knows of nobody. */
+  /** The program ends and starts again immediately, without its sessions. */
   crash(): void {
     this.#forget()
     for (const socket of this.#sockets) socket.reset()
@@ -148,7 +148,7 @@ export class HttpServer implements SimServer {
     }
   }
 
-  /** Each request stands for itself, and may have the id of another one. */
+  /** Requests without a session are independent, and their ids may be equal. */
   #requestedAlone(exchange: SimExchange): void {
     const fault = mirrorFault(exchange)
     if (fault !== undefined) this.context.ledger.fail('wrong-era', `${this.facts.plan.name}: ${fault}`)
@@ -164,7 +164,7 @@ export class HttpServer implements SimServer {
   }
 }
 
-/** What header fields say otherwise than the message, where they have to repeat it (MCP 2026-07-28, Streamable HTTP). */
+/** A header field that does not match the message (MCP 2026-07-28, Streamable HTTP). */
 function mirrorFault({ headers, body }: SimExchange): string | undefined {
   const message = parse(body)
   const method = textAt(message, 'method')
@@ -181,7 +181,7 @@ function mirrorFault({ headers, body }: SimExchange): string | undefined {
 
 type Cut = 'before-headers' | 'mid-headers' | 'mid-body' | 'mid-event'
 
-/** One MCP session: its script, and the exchanges that carry what it says. */
+/** One MCP session: its script, and the exchanges that carry its messages. */
 class HttpSession implements ScriptHost {
   readonly name: string
   readonly facts: ServerFacts
@@ -189,10 +189,10 @@ class HttpSession implements ScriptHost {
   readonly script: Script
   readonly #server: HttpServer
   readonly #exchanges = new Map<string, SimExchange>()
-  /** Requests whose responses were cut: what belongs to them is lost, since no other stream may carry it. */
+  /** Requests whose responses were cut. Their messages are lost, since no other stream may carry them. */
   readonly #lost = new Set<string>()
   #stream: SimExchange | undefined
-  /** The next response that leaves is cut. */
+  /** How to cut the next response. */
   #nextCut: Cut | undefined
   stays = true
 
@@ -210,7 +210,7 @@ class HttpSession implements ScriptHost {
     })
   }
 
-  /** What belongs to a request travels on its own response, where that can carry more than one message. */
+  /** A message about a request uses the response of that request, if it can carry more than one message. */
   say(text: string, about?: string): boolean {
     if (about !== undefined && this.#lost.has(about)) return false
     const exchange = about === undefined ? undefined : this.#exchanges.get(about)
@@ -249,7 +249,7 @@ class HttpSession implements ScriptHost {
     this.script.receive(exchange.body)
   }
 
-  /** Nobody listens on a connection any more. */
+  /** The proxy has closed a connection. */
   hungUp(socket: SimSocket): void {
     for (const [id, exchange] of this.#exchanges) {
       if (exchange.socket !== socket || exchange.isOver) continue
@@ -258,26 +258,26 @@ class HttpSession implements ScriptHost {
     }
   }
 
-  /** What was asked is answered, or it has heard that nobody wants an answer. */
+  /** All requests have been answered or closed. */
   get isDone(): boolean {
     return [...this.#exchanges.values()].every(({ isOver }) => isOver)
   }
 
-  /** The stream on which it speaks by itself. */
+  /** The stream for messages outside of requests. */
   listen(exchange: SimExchange): void {
     this.#stream?.finish()
     this.#stream = exchange
     exchange.open([])
   }
 
-  /** Cuts every response that is under way, or else the next one. */
+  /** Cuts all open responses, or else the next one. */
   cut(how: Cut): void {
     const open = this.#open()
     if (open.length === 0) this.#nextCut = how
     for (const [id, exchange] of open) this.#cutOne(id, exchange, how, 'half a message')
   }
 
-  /** Answers everything that was not begun to be answered, whatever was asked. */
+  /** Answers all requests whose responses have not begun. */
   refuse(status: number, headers: readonly string[], body: string): void {
     for (const [id, exchange] of this.#open()) {
       if (!exchange.fresh) continue
@@ -291,7 +291,7 @@ class HttpSession implements ScriptHost {
     this.script.mend()
   }
 
-  /** It is forgotten: nothing that was under way comes to an end. */
+  /** The server forgets the session. Its open requests are never answered. */
   end(): void {
     this.stays = false
     this.#stream?.finish()
@@ -332,7 +332,7 @@ class HttpSession implements ScriptHost {
   }
 }
 
-/** One request, and the response to it, which may be broken anywhere. */
+/** One request and its response, which faults may cut anywhere. */
 class SimExchange {
   readonly method: string
   readonly headers: ReadonlyMap<string, string>
@@ -354,12 +354,12 @@ class SimExchange {
     return Buffer.concat(this.#pieces).toString()
   }
 
-  /** It is answered when nobody listens any more. */
+  /** The response stays open until the client closes it. */
   get isEndless(): boolean {
     return this.body.includes('"method":"subscriptions/listen"')
   }
 
-  /** Nothing of the response has left. */
+  /** The response has not begun. */
   get fresh(): boolean {
     return this.#stage === 'open'
   }
@@ -368,7 +368,7 @@ class SimExchange {
     return this.isOver || this.socket.destroyed
   }
 
-  /** The server has said all that it will say. */
+  /** The server has sent all of the response. */
   get isOver(): boolean {
     return this.#stage === 'done'
   }
@@ -377,7 +377,7 @@ class SimExchange {
     this.#end(`${headOf(status, [...headers, `Content-Length: ${Buffer.byteLength(body)}`])}${body}`)
   }
 
-  /** Begins a stream of events where there is none, and adds one. */
+  /** Adds an event, and opens the stream if necessary. */
   event(headers: readonly string[], data: string): void {
     this.open(headers)
     if (!this.done) this.socket.say(chunked(`data: ${data}\n\n`))
@@ -394,7 +394,7 @@ class SimExchange {
     this.#end('0\r\n\r\n')
   }
 
-  /** Writes this much and cuts the connection behind it. */
+  /** Writes these bytes and cuts the connection behind them. */
   cut(bytes: string): void {
     if (this.#end(bytes)) this.socket.resetBehind()
   }

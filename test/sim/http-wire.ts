@@ -1,7 +1,6 @@
-// A client that comes over Streamable HTTP.
-//
-// Every message travels alone and may overtake another. Who loses a connection has
-// cancelled nothing; what was said on it is lost, unless it can be resumed.
+// A client that uses Streamable HTTP.
+// Messages may overtake each other. Losing a connection cancels nothing, but the messages on it are lost unless the
+// client resumes the stream.
 
 import type { ClientWire, Said } from './client.js'
 import { type Answer, ClientExchange, type ResponseOwner, isGarbage, release } from './client-exchange.js'
@@ -10,7 +9,6 @@ import { type Asking, type HttpLine, HttpRequests, type WireParts } from './http
 import type { Entry } from './ledger.js'
 import type { Random } from './random.js'
 
-/** Connections, a session perhaps, and what is told on them. */
 export class HttpWire implements ClientWire, ResponseOwner {
   readonly #parts: WireParts
   readonly #random: Random
@@ -19,7 +17,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
   readonly #aside: ClientExchange
   readonly #ids = new Set<string>()
   #count = 0
-  /** The client loses its connections at this moment. */
+  /** The client itself is cutting its connections. */
   #isCutting = false
   hears = false
 
@@ -43,7 +41,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
   }
 
   send(said: Said): void {
-    // A client that goes before its session has begun says nothing of what it still wanted.
+    // A client that leaves before its session has begun sends nothing more.
     if (this.#isSessionless && this.#count > 0) return said.entries.forEach((entry) => (entry.excused = true))
     const exchange = new ClientExchange(this, this.#parts, ++this.#count, said)
     this.#exchanges.add(exchange)
@@ -53,9 +51,10 @@ export class HttpWire implements ClientWire, ResponseOwner {
 
   taken(entry: Entry): number | undefined {
     const exchange = [...this.#exchanges].find(({ entries }) => entries.includes(entry))
-    // What was kept of a lost stream was said before, and comes once the proxy has read the request for it.
+    // Events that were kept for a lost stream precede the cancel, but arrive when the proxy has read the resuming
+    // request.
     if (exchange === undefined || exchange.isResumed !== exchange.isReplayed) return undefined
-    // What one instance has read another one learns later.
+    // Other instances learn of a message later than the one that read it.
     if (this.#parts.context.ledger.isSeveral) return undefined
     const socket = exchange.line?.socket
     return socket?.writableLength === 0 ? socket.taken : undefined
@@ -96,7 +95,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
     const { context, plan } = this.#parts
     if (id !== undefined) exchange.lastId = id
     if (data === '') return
-    // Instances give ids of their own.
+    // Each instance numbers its events separately.
     const mayRepeat = context.ledger.isSeveral && id?.includes('.') !== true
     if (id !== undefined && this.#ids.has(id) && !mayRepeat)
       context.ledger.fail('event-twice', `${plan.name} was told ${id} again: ${data}`)
@@ -115,7 +114,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
   ended(exchange: ClientExchange): void {
     this.#exchanges.delete(exchange)
     const { entries, lostResumes, isResumed } = exchange
-    // An instance that ends also ends a stream that it has from another one.
+    // An instance that ends also ends the streams that it relays from another one.
     const isBroken = lostResumes > 0 || (isResumed && this.#parts.context.ledger.isUnsettled)
     if (exchange === this.#aside) {
       this.hears = false
@@ -129,7 +128,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
 
   lost(exchange: ClientExchange, line: HttpLine | undefined): void {
     const { front, http, context } = this.#parts
-    // A stream of another instance ends with that one, or with the way to it.
+    // The stream of another instance ends when that instance ends or becomes unreachable.
     const isEnding = front.isEnding(line?.socket) || context.ledger.isUnsettled
     if (exchange === this.#aside) this.hears = false
     for (const entry of exchange.entries) entry.untimed = true
@@ -137,7 +136,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
     if (!this.#requests.isOver && front.listening) {
       if (exchange === this.#aside) return this.#requests.later(() => this.#listen())
       const { said, heard } = exchange
-      // What nobody has got can be sent again; requests that it has lost itself a client gives up.
+      // A request that never arrived can be sent again. The client gives up requests that it lost itself.
       if (said !== undefined && !heard && !(isOwn && said.entries.length > 0))
         return this.#requests.later(
           () => this.#ask(exchange, { method: 'POST', body: said.text }),
@@ -169,7 +168,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
       this.#requests.bad(`${exchange.said?.text} was answered with ${status} ${text}`)
   }
 
-  /** There is no rest to be had, or not yet. */
+  /** The stream cannot be resumed, or not yet. */
   #otherwise({ status, text }: Answer, exchange: ClientExchange): void {
     const { front, http, context } = this.#parts
     if (exchange === this.#aside) this.hears = false
@@ -178,14 +177,14 @@ export class HttpWire implements ClientWire, ResponseOwner {
       return this.#requests.later(() => (exchange === this.#aside ? this.#listen() : this.#resume(exchange)))
     if (status === 204 && exchange.entries.every(isOver)) return
     exchange.excuse()
-    // Without the answer to its `initialize` it has nothing more to say.
+    // A client without the answer to its `initialize` cannot continue.
     if (http.session && this.#count === 1) this.#gone()
     const mayForget = front.forgets || context.ledger.isDisturbed
     if (status === 503 ? front.listening : status !== 400 || !mayForget)
       this.#requests.bad(`${exchange.name} was answered with ${status} ${text}`)
   }
 
-  /** The session is ended, and everything in it. */
+  /** The session and all its requests have ended. */
   #ended(status: number): void {
     const { context, inbox, plan } = this.#parts
     const { ledger, clock } = context
@@ -196,7 +195,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
     this.#requests.leave('close')
   }
 
-  /** The proxy does not know the session any more. */
+  /** The proxy no longer knows the session. */
   #forgotten({ text }: Answer, exchange: ClientExchange): void {
     const { context, front, inbox, plan } = this.#parts
     const mayForget = front.mayForget(this.#requests.session)
@@ -222,13 +221,13 @@ export class HttpWire implements ClientWire, ResponseOwner {
     this.#ask(this.#aside, { method: 'GET', lastId: resumes ? this.#aside.lastId : undefined })
   }
 
-  /** On one connection at a time: the rest goes to whoever has asked last, though that one may be lost by then. */
+  /** A client resumes on one connection at a time. The stream goes to the last request, even if that one is lost. */
   #resume(exchange: ClientExchange): void {
     if (exchange.line !== undefined) return
     exchange.isResumed = true
     exchange.isReplayed = false
     this.#exchanges.add(exchange)
-    // Positions on one connection say nothing about another.
+    // Byte positions of different connections are not comparable.
     for (const entry of exchange.entries) entry.silentFrom = undefined
     this.#ask(exchange, { method: 'GET', lastId: exchange.lastId })
   }
@@ -238,7 +237,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
   }
 }
 
-/** Whether the stream of a request may have ended with all that its client gets. */
+/** Whether the stream of a request may have ended normally. */
 function isOver({ cancelledAt, answers }: Entry): boolean {
   return cancelledAt !== undefined || answers.length > 0
 }

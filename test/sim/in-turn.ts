@@ -1,10 +1,6 @@
-// A turn of the real event loop for one simulation.
+// One turn of the real event loop for one simulation.
 
-/**
- * Runs something in a turn of its own and gives what it gives.
- *
- * Promises are run from within it, which Node only does when it is not running promises already.
- */
+/** A simulation runs promise jobs itself, which Node allows only while none is running. */
 export function inTurn<T>(run: () => T): Promise<T> {
   return new Promise((resolve, reject) => {
     setImmediate(() => {

@@ -1,4 +1,4 @@
-// Several instances of a gateway behind one balancer: they share a key and a store, and each may end at any time.
+// Several instances of a gateway behind one balancer. They share a key and a store, and each may end at any time.
 
 import { createHash } from 'node:crypto'
 import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
@@ -14,10 +14,10 @@ import type { World } from './world.js'
 import type { SimContext } from './byte-flow.js'
 import type { Random } from './random.js'
 
-/** How long an instance that is asked to end lets its calls finish. */
+/** How long a draining instance waits for its calls. */
 const GRACE_MS = 3000
 
-/** Until an instance that could not start is started again. */
+/** The delay before an instance that could not start is started again. */
 const AGAIN_MS = 1000
 
 const STATE_KEY = 'the key of all instances'
@@ -27,7 +27,7 @@ export class Instances {
   readonly #plan: InstancesPlan
   readonly #shared = new SharedMemory()
   readonly #places: Instance[] = []
-  /** Those that finish what they have. */
+  /** Draining instances. */
   readonly #leaving = new Set<Promise<void>>()
   #started = 0
   #isClosing = false
@@ -42,7 +42,7 @@ export class Instances {
     for (let at = 0; at < plan.count; at++) this.#start(at)
   }
 
-  /** Of one that runs. */
+  /** The proxy of any instance that runs. */
   get proxy(): McpProxy | undefined {
     return this.#places.flatMap(({ gateway }) => gateway?.proxies.get('default') ?? [])[0]
   }
@@ -51,7 +51,6 @@ export class Instances {
     return this.#places.every(({ gateway }) => gateway !== undefined)
   }
 
-  /** Those that run, by their labels. */
   get labels(): readonly string[] {
     return this.#places.map(({ label }) => label)
   }
@@ -68,7 +67,7 @@ export class Instances {
     this.#start(at)
   }
 
-  /** The way to the store is cut for a while. */
+  /** Cuts an instance from the store for some seconds. */
   away({ instance, seconds }: OpOf<'away'>): void {
     const { host } = this.#world
     const { store } = this.#places[instance % this.#plan.count] ?? {}
@@ -98,7 +97,7 @@ export class Instances {
     const store = new SimStore(this.#shared, host, label, this.#plan.delayMsMax)
     const instance = new Instance(label, host, store)
     this.#places[at] = instance
-    // A gateway does not start without its store; it is started again then.
+    // A gateway cannot start without its store, so it is started again later.
     const fail = (error: unknown): void => {
       instance.kill()
       if (!ledger.isDisturbed) return thrown(error)
@@ -154,7 +153,7 @@ class Instance {
     return gateway
   }
 
-  /** SIGKILL: nothing of it is left, and it says nothing to anybody. */
+  /** SIGKILL: the process ends without notifying its peers. */
   kill(): void {
     this.#isOver = true
     this.#host.trace.note(this.label, 'is killed')
@@ -179,7 +178,7 @@ class Instance {
       ...runtime,
       random: () => chance.next(),
       secret: (bytes) => Buffer.from(Array.from({ length: bytes }, () => secrets.below(256))),
-      // One that is killed while it starts never listens.
+      // An instance that is killed while it starts never listens.
       listen: (server) => (this.#isOver ? new Promise(() => {}) : front.listen(server, this.label)),
       setTimer: (delayMs, fire) => {
         if (this.#isOver) return { cancel: () => {} }
@@ -200,8 +199,8 @@ class Instance {
   }
 }
 
-// The store as one instance of a simulated gateway reaches it: over a connection of its own, which keeps its order and takes
-// its time. What several instances send arrives in any order.
+// The connection of one instance to the store. It keeps the order of its messages and delays them. Messages of
+// several instances arrive in any order.
 
 class SimStore implements Store {
   onChange: () => void = () => {}
@@ -221,7 +220,7 @@ class SimStore implements Store {
   readonly #inner: MemoryStore
   /** When the last command, reply and message arrive. */
   readonly #lastMs = { command: 0, reply: 0, message: 0 }
-  /** The process at this end has ended. */
+  /** The process of this connection has ended. */
   #isOver = false
 
   constructor(shared: SharedMemory, context: SimContext, label: string, delayMsMax: number) {
@@ -239,7 +238,7 @@ class SimStore implements Store {
     return this.#inner.isAway
   }
 
-  /** Cuts the way to the store, or mends it. */
+  /** Cuts the connection to the store, or restores it. */
   set isAway(isAway: boolean) {
     if (!this.#isOver) this.#inner.isAway = isAway
   }
@@ -249,7 +248,7 @@ class SimStore implements Store {
     return this.#inner.close()
   }
 
-  /** A reply that is lost says nothing of what became of its command. */
+  /** When the reply is lost, the command may or may not have been executed. */
   #ask<T>(command: () => Promise<T>): Promise<T> {
     if (this.isAway) return Promise.reject(new StoreAway())
     return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
-// Reading what came over a wire, without believing any of it.
+// Reads JSON from a wire without trusting its shape.
 
-/** The value of a text, or undefined for one that is no JSON. */
+/** Undefined for a text that is not JSON. */
 export function parse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -9,7 +9,7 @@ export function parse(text: string): unknown {
   }
 }
 
-/** The member at a path; undefined where there is none. */
+/** Undefined if there is no member at this path. */
 export function at(value: unknown, ...path: readonly string[]): unknown {
   let here = value
   for (const key of path) {
@@ -29,33 +29,32 @@ export function numberAt(value: unknown, ...path: readonly string[]): number | u
   return typeof found === 'number' ? found : undefined
 }
 
-/** The first `id` of a message, as it was written: scripts write it before anything that could hold another. */
+/** The first `id` of a message as raw JSON. Scripts write it before anything that could contain another `id`. */
 export function rawId(text: string): string | undefined {
   return /"id":("(?:[^"\\]|\\.)*"|[-+.\deE]+)/.exec(text)?.[1]
 }
 
-/** The progress token of a message, as it was written. */
+/** Raw JSON. */
 export function rawToken(text: string): string | undefined {
   return /"progressToken":("(?:[^"\\]|\\.)*"|[-+.\deE]+)/.exec(text)?.[1]
 }
 
-/** The request that a notification gives up, as it was written. */
+/** Raw JSON of the id of the cancelled request. */
 export function rawRequestId(text: string): string {
   return /"requestId":("(?:[^"\\]|\\.)*"|[-+.\deE]+)/.exec(text)?.[1] ?? ''
 }
 
-/** Every nonce that a text holds, deep inside or not: `n:c3-17;`. */
+/** Every nonce in a text, at any depth: `n:c3-17;`. */
 export function noncesIn(text: string): string[] {
   if (!text.includes('n:')) return NONE
   return [...text.matchAll(/n:([a-z]\d+-\d+);/g)].map(([, nonce]) => nonce ?? '')
 }
 
-/** Whose request has this nonce. */
 export function clientOf(nonce: string): string {
   return nonce.split('-')[0] ?? ''
 }
 
-/** Who said something, and the how manieth thing it was that it said: `@s0#4/12;`. */
+/** The sender of a message, and the number of the message: `@s0#4/12;`. */
 export function stampIn(text: string): { readonly speaker: string; readonly count: number } | undefined {
   const [, speaker, count] = /@([a-z]\d+[#~]\d+)\/(\d+);/.exec(text) ?? []
   return speaker === undefined ? undefined : { speaker, count: Number(count) }

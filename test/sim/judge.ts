@@ -1,5 +1,5 @@
-// The end of a run: nothing is broken any more, so everything must come to rest,
-// work again, and leave nothing behind once it is closed.
+// The end of a run. All faults stop, so the proxy must serve everything again and leave nothing behind once
+// it is closed.
 
 import type { ShownState } from '../../src/upstream/contracts/upstream.js'
 import { call, perform, visit, grow } from './perform.js'
@@ -13,37 +13,37 @@ import type { World } from './world.js'
 import { toolsOf } from './list-watch.js'
 import { setOf } from './script.js'
 
-/** Processes for every client at every server, and for those that are being replaced. */
+/** Enough processes for every client at every server, and for those that are being replaced. */
 const ENOUGH = 64
 
-/** By then everything works again. */
+/** After this time every server must work again. */
 const RECOVERY_MS = 60_000
 
 /**
- * When calls are tried meanwhile, the last of which must be answered well.
+ * When the calls of the recovery check are made. The last of them must succeed.
  *
- * A server that kept crashing is left alone for 36 s at most. The first call after that starts the process of its client, and
- * a client that listens to no stream sees with its next list what that process has.
+ * The breaker leaves a server that kept crashing alone for at most 36 s. The next call starts the process of its
+ * client. A client without a stream sees the lists of that process with its next list request.
  */
 const TRIES_MS = [37_000, 13_000] as const
 
-/** Ways to the store or back, of a call that another instance serves. */
+/** How often a call that another instance serves crosses the way to the store. */
 const ASKED_TIMES = 8
 
 const SPACE_MS = 1000
 
-/** How long a call waits for its client, and a little more. */
+/** A little longer than a call waits for its client. */
 const PARKED_MS = 310_000
 
-/** Clients that try; a new one comes besides. */
+/** At most this many clients of the run make calls, and one new client. */
 const SEATS_MAX = 2
 
-/** What closing may take: the calls that are left, and the whole ladder of the slowest process. */
+/** The longest time that closing takes: the remaining calls, and the whole shutdown of the slowest process. */
 const CLOSE_MS = 20_000
 
 export function judge(world: World): void {
   calm(world)
-  // Where there are not processes enough for everybody, somebody stays without.
+  // With fewer processes than clients, some clients cannot be served.
   if (world.plan.limits.processesMax >= ENOUGH) recover(world)
   else world.pass(RECOVERY_MS)
   if (world.plan.front !== undefined) judgeFront(world)
@@ -51,14 +51,13 @@ export function judge(world: World): void {
   closeAll(world)
 }
 
-/** Whoever has not come back until now does not come back: nothing waits for it for ever. */
+/** A call whose client has not come back by the end of the parking time must be given up. */
 function judgeParked(world: World): void {
   if (!world.plan.clients.some(({ sets }) => sets !== undefined)) return
   world.pass(PARKED_MS)
   world.host.ledger.parkedLeft()
 }
 
-/** Closes the proxy, and looks for what is left of it. */
 export function closeAll(world: World): void {
   close(world)
   world.host.ledger.close()
@@ -66,7 +65,7 @@ export function closeAll(world: World): void {
   world.audit.judge(world.host.ledger)
 }
 
-/** Faults stop, and whoever took nothing takes everything. */
+/** Ends all faults, and lets paused clients read again. */
 function calm(world: World): void {
   world.host.trace.note('op', 'calm')
   world.host.diskFull = false
@@ -103,7 +102,7 @@ function recover(world: World): void {
   finalChanges(world)
 }
 
-/** It has a process for every client that calls it, and none is there or has called since `from`. */
+/** No process for a single client runs at the server, or none was started since `from`. */
 function isUnused({ host }: World, name: string, state: ShownState, from: number): boolean {
   const server = host.servers.find(({ facts }) => facts.plan.name === name)
   const isNew = server?.facts.starts.some((at) => at >= from)
@@ -111,17 +110,17 @@ function isUnused({ host }: World, name: string, state: ShownState, from: number
   const isAlone = host.ledger.present.size === 0
   const isolation = server?.facts.plan.isolation
   if (isolation === 'session') return isAtRest || isAlone || isNew === false
-  // The last client had a process of its own.
+  // With `auto`, the last client may have had a process to itself.
   return isolation === 'auto' && isAtRest && isAlone
 }
 
-/** It lost the connection with its `initialize` on it, and will never have an answer. */
+/** The connection was lost with the `initialize` request on it, so no answer will come. */
 function isLost({ host }: World, { name }: SimClient): boolean {
   const first = host.ledger.entries.get(`${name}-1`)
   return first?.method === 'initialize' && first.excused
 }
 
-/** All that it may ask at once waits for what it does not answer: nobody at a server without sessions gives that up. */
+/** Unanswered questions fill what the client may have in flight. At a server without sessions they do not expire. */
 function isFull({ host, plan }: World, client: SimClient): boolean {
   const open = client.inbox.waiting.filter(({ entry: { service = '', mayStandStill, consent } }) => {
     const isUnanswered = client.plan.answerMs === undefined && mayStandStill
@@ -134,19 +133,17 @@ function speaking({ seats }: World): SimClient[] {
   return seats.flatMap((client) => (client?.speaks === true ? [client] : []))
 }
 
-/** A client that comes when all is well again. */
 function newcomer(world: World): SimClient[] {
   return world.plan.clients.slice(0, 1).map((plan) => world.attach({ ...plan, manners: 'proper' }))
 }
 
-/** A call of one server, which must be answered well. */
+/** A call that must succeed. */
 interface Try {
   readonly client: SimClient
   readonly facts: ServerFacts
   readonly entry: Entry
 }
 
-/** Calls of every server by each of these clients. */
 function tries(world: World, clients: readonly SimClient[]): Try[] {
   return clients
     .filter(({ speaks }) => speaks)
@@ -156,7 +153,8 @@ function tries(world: World, clients: readonly SimClient[]): Try[] {
         const entry = call(world, client, facts.plan, { kind: 'echo', ms: 1, n: 1 })
         return { client, facts, entry }
       })
-      // Where calls may not wait, those of several clients must not come together, nor before a server has started.
+      // With queues of size zero, calls of several clients must not come together, nor before a server has
+      // started.
       world.pass(SPACE_MS)
       return made
     })
@@ -171,24 +169,20 @@ function judgeTries(world: World, tried: readonly Try[]): void {
   }
 }
 
-/**
- * The server was started for this call or its client, and the start alone took longer than the call may.
- *
- * It takes most of the time by itself, and its pipes the rest; the proxy had not waited for more than a twelfth of it.
- */
+/** Whether the start, which takes more than half of the timeout, began with the call and left it too little time. */
 function isStartTooLong(world: World, { plan, starts }: ServerFacts, { answers, heardAt }: Entry): boolean {
   const { initMs, timeoutMs } = plan
-  // Another instance may have it first, which asks the store a few times.
+  // Another instance may receive the call first. It asks the store a few times.
   const wayMs = timeoutMs / 12 + ASKED_TIMES * (world.plan.instances?.delayMsMax ?? 0)
   if (heardAt === undefined || initMs <= timeoutMs / 2) return false
   const isTimeout = answers[0]?.text.includes('"reason":"timeout"') === true
   return isTimeout && starts.some((at) => Math.abs(at - heardAt) <= wayMs)
 }
 
-/** Questions were lost with the responses of their calls, which have the process of this client until their whole time is over. */
+/** Calls that lost their questions with their responses occupy the process of this client for their total time. */
 function isHeldUp(world: World, client: SimClient, { answers }: Entry): boolean {
   const text = answers[0]?.text ?? ''
-  // One that read nothing for a while hears only now what it is asked.
+  // A client that was paused receives its questions only now.
   const isWithoutRoom = hasNoRoom(world, client) || isFull(world, client)
   if (isWithoutRoom && text.includes('Too many requests in flight')) return true
   return lostCalls(client).length > 0 && /no turn for tool '|too many calls waiting/.test(text)
@@ -198,17 +192,17 @@ function lostCalls({ inbox }: SimClient): readonly unknown[] {
   return inbox.waiting.filter(({ entry }) => entry.excused && entry.mayStandStill)
 }
 
-/** Such calls fill what a client may have in flight, so that its list is refused too. */
+/** Such calls also count as requests of the client in flight, so that the proxy refuses its list request. */
 function hasNoRoom({ plan }: World, client: SimClient): boolean {
   return 2 * lostCalls(client).length >= plan.limits.callsMax
 }
 
-/** The tools that a client was last told of are those that there are. */
+/** The client was last shown the tools that the server has now. */
 function sees(world: World, client: SimClient): void {
   if (hasNoRoom(world, client)) return
   const isAlone = client.plan.http?.session === false
   for (const { facts } of world.host.servers) {
-    // A process for each session lists again with the next call, and nobody tells this client.
+    // The process of another session lists again with the next call, and this client is not notified.
     if (isAlone && facts.plan.isolation === 'session') continue
     const own = client.inbox.lists.shown('tools/list', facts.plan.name)
     const what = `${client.name} sees ${own} of ${facts.tools} tools of ${facts.plan.name}`
@@ -238,12 +232,12 @@ function close(world: World): void {
   for (const [check, count, what] of left) if (count > 0) ledger.fail(check, `${count} ${what}`)
 }
 
-// What is left of the HTTP front when clients rest, or have gone without a word.
+// The HTTP front after clients have become idle, or have vanished.
 
-/** Besides the time that a session may be idle: from one look for those to the next, and their end. */
+/** Added to the idle time of a session: the interval between two checks, and the time that ending takes. */
 const LOOK_MS = 25_000
 
-/** Sessions end that nobody uses or listens to. */
+/** The proxy must end the sessions that have neither requests nor a stream. */
 function judgeFront(world: World): void {
   const { ledger, front } = world.host
   world.pass(SESSION_IDLE_MS + LOOK_MS)
@@ -253,24 +247,25 @@ function judgeFront(world: World): void {
   if (front.served > listening + asking) ledger.fail('left-session', what)
 }
 
-/** Requests without a session each may have a connection of its own in the proxy. */
+/** Each open request without a session may have its own connection in the proxy. */
 function openPosts({ plan, inbox }: SimClient): Entry[] {
   const waiting = plan.http === undefined ? [] : inbox.waiting.map(({ entry }) => entry)
   return waiting.filter(({ root, excused, isClosed }) => root !== undefined && !excused && !isClosed)
 }
 
-/** What it was asked it may have lost, or have no stream for: its session waits for it, for minutes. */
+/** The client may have lost a question, or may have no stream for it. The session waits minutes for the answer. */
 function owes({ plan, inbox }: SimClient): boolean {
   const waiting = plan.http === undefined ? [] : inbox.waiting
   return waiting.some(({ entry }) => entry.root === undefined && entry.mayStandStill)
 }
 
-// The end of a run with several instances: all of them serve every client again, and nothing is left once they are closed.
+// The end of a run with several instances: all of them serve every client again, and leave nothing behind
+// once they are closed.
 
-/** A lease of an instance that has ended is over by then, and so is the grace of one that finishes what it has. */
+/** Longer than the lease of an ended instance, and than the grace period of one that is draining. */
 const REST_MS = 15_000
 
-/** What was on its way to the store, when its instance was killed, is lost. */
+/** A command on its way to the store is lost when its instance is killed. */
 const UNDER_WAY_MS = 500
 
 export function judgeInstances(world: World): void {
@@ -278,15 +273,15 @@ export function judgeInstances(world: World): void {
   world.instances?.calm()
   world.pass(REST_MS)
   judgeEnded(world)
-  // Clients whose sessions have ended with an instance notice that now.
+  // This lets clients notice that their session has ended with its instance.
   for (const client of world.plan.clients.keys()) perform(world, { gapMs: 0, kind: 'ping', client }, 0)
   world.pass(REST_MS)
   const seats = [...speaking(world), ...newcomer(world)]
   world.pass(REST_MS)
   const labels = world.instances?.labels ?? []
-  // The balancer chooses for each request.
+  // The balancer chooses an instance for each request.
   const round = (): readonly Try[] => labels.flatMap(() => tries(world, seats))
-  // The first calls may wait too long for the start of their server.
+  // The first calls may time out while their servers start.
   round()
   world.pass(REST_MS)
   const tried = round()
@@ -295,7 +290,7 @@ export function judgeInstances(world: World): void {
   closeAll(world)
 }
 
-/** A session that its client has ended is ended for every instance. */
+/** When a client ends its session, every instance must refuse it. */
 function judgeEnded(world: World): void {
   const { ledger } = world.host
   for (const { plan, session, at } of ledger.ended) {
@@ -309,23 +304,23 @@ function judgeEnded(world: World): void {
   world.pass(UNDER_WAY_MS)
 }
 
-// The last changes of a run: everything works again, so each client that follows lists or resources must be notified of
-// one more change, whatever happened to the servers before.
+// The last changes of a run. All servers work again, so each client that follows lists or resources must be
+// notified of one more change.
 
-/** By then it is known everywhere. */
+/** A notification reaches all clients within this time. */
 const NEWS_MS = 3000
 
 const LIST_CHANGED = 'notifications/tools/list_changed'
 
-/** What a client must hear of once more. */
+/** A change that must reach a client once more. */
 interface News {
   readonly check: 'stale-list' | 'not-updated'
   readonly what: string
-  /** How often it has heard of it. */
+  /** How many notifications of it the client has received. */
   readonly count: () => number
 }
 
-/** Every server has a tool more, and a resource that has changed. */
+/** Adds a tool to every server and changes a resource. */
 function finalChanges(world: World): void {
   const servers = world.host.servers.filter(speaksUp)
   const clients = world.clients.filter(({ speaks }) => speaks)
@@ -343,13 +338,13 @@ function finalChanges(world: World): void {
     if (count() <= (before[at] ?? 0)) world.host.ledger.fail(check, what)
 }
 
-/** It says what changes at any time: one that rests, or has no way to say it, tells nobody. */
+/** Whether the server can announce changes at any time. An idle server, or one without a stream, cannot. */
 function speaksUp({ facts: { plan } }: SimServer): boolean {
   if (plan.kind === 'stdio') return plan.idleTimeoutMs === undefined
   return plan.standalone && !plan.faulty
 }
 
-/** What it hears of beside its requests: who never says that it is ready hears of no changes. */
+/** Notifications outside of requests. A client that never sends `notifications/initialized` gets none. */
 function newsOf(world: World, client: SimClient, servers: readonly SimServer[]): News[] {
   const { name, inbox, plan } = client
   const { lists } = inbox
@@ -363,7 +358,7 @@ function newsOf(world: World, client: SimClient, servers: readonly SimServer[]):
   return isTold ? [tools, ...updates] : updates
 }
 
-/** What it is told on account of requests that stay open. */
+/** The notifications on open `subscriptions/listen` requests. */
 function listenedBy(world: World, { inbox }: SimClient, servers: readonly SimServer[]): News[] {
   return inbox.listens.open.flatMap((listen) => {
     const { entry, heard, news } = listen
@@ -381,36 +376,37 @@ function notUpdated(who: string, uri: string, count: () => number): News {
   return { check: 'not-updated', what: `${who} ${uri} and was not told that it has changed`, count }
 }
 
-/** A resource of each server that is still the same. */
+/** A resource of each server that was not replaced. */
 function resourcesOf({ host }: World, servers: readonly SimServer[]): string[] {
   const names = servers.map(({ facts }) => facts.plan.name)
   return names.filter((name) => !host.ledger.replaced.has(name)).map((name) => `sim://${name}/a`)
 }
 
-/** Whoever listens sees its lists, whatever it can be asked. */
+/** Each `subscriptions/listen` request covers the lists of this server. */
 function isOfAll({ facts: { plan } }: SimServer): boolean {
   return plan.isStateless === true && plan.protocol !== 'auto'
 }
 
-// Which clients must hear what one server says of its lists.
+// Which clients must be notified of a list change of one server.
 
-/** What starts no process that only one client uses. */
+/** Methods that do not start a process for a single client. */
 const asked = ['initialize', 'ping', 'no/such', 'logging/setLevel']
 const quiet: ReadonlySet<string> = new Set([...asked, ...Object.keys(lists)])
 
 /**
- * Whether a process runs that tells the proxy, and whose lists the client looks at.
+ * Whether a process notifies the proxy of changes in the lists that the client sees.
  *
- * A client whose own process is not started sees what is kept for clients like it, or else what others share; nobody
- * tells the proxy of changes where no such process runs.
+ * Until its own process starts, a client sees the lists that are kept for its capabilities, or those of the shared
+ * process.
  */
 function mustHear(world: World, client: SimClient, { facts, scripts }: SimServer): boolean {
   const up = scripts.filter(({ isUp }) => isUp)
-  // One that ended before the proxy knew that it has no sessions is started for each client that calls.
+  // The process ended before the proxy knew that the server has no sessions. Each client that calls then
+  // starts one.
   const isForEach = up.length > facts.plan.processes && !up.some((script) => script.serves(client.name))
   if (isForEach && facts.plan.protocol === 'auto') return false
   if (!isAlone(client, facts.plan) || world.plan.ownStart === 'with-client') return true
-  // A process that served it may be the one for its requests without a session.
+  // The process that served the client may be the one for its requests without a session.
   if (isWithoutSession(world, client)) return false
   if (up.some((script) => script.serves(client.name))) return true
   const own = setOf(client.plan.capabilities)
@@ -418,15 +414,16 @@ function mustHear(world: World, client: SimClient, { facts, scripts }: SimServer
   return isShown && isIn('auto', facts.plan) && isQuiet(world, client)
 }
 
-/** Whether the client has a process of its own, once it is started. */
+/** Whether the client gets its own process. */
 function isAlone({ plan }: SimClient, server: ServerPlan): boolean {
-  // Everybody shares what has no sessions; only what starts with a call may not be known as such.
+  // A server without sessions is shared by all clients. With `auto`, the proxy may not know that before the
+  // first call starts it.
   const isFound = server.protocol !== 'auto' || !isIn('session', server)
   if (server.isStateless === true && isFound) return false
   return isIn('session', server) || (isIn('auto', server) && plan.capabilities.length > 0)
 }
 
-/** Over HTTP sessions are always dealt with in the same way. */
+/** Sessions over HTTP always use `auto`. */
 function isIn(isolation: ServerPlan['isolation'], server: ServerPlan): boolean {
   return (server.kind === 'http' ? 'auto' : server.isolation) === isolation
 }

@@ -1,8 +1,7 @@
-// What clients sent and were told, and what servers did, kept by themselves.
-//
-// Shares no code with the proxy. Every request has a nonce that says whose it is
-// and stands in everything that belongs to it: in its arguments, in its answer,
-// in its progress, in what a server asks on its behalf.
+// A record of what clients sent and received, and of what servers did.
+// The ledger shares no code with the proxy. Every request has a nonce that names its client. The nonce is
+// part of everything that belongs to the request: its arguments, its answer, its progress, and the questions
+// of its server.
 
 import type { Check } from './checks.js'
 import type { Clock } from './clock.js'
@@ -16,143 +15,137 @@ export interface Failure {
   readonly at: number
 }
 
-/** A call as the server sees it that is at work on it. */
+/** A call that a server is working on. */
 export interface Job {
-  /** The server runs, and nobody has asked it to end. */
+  /** The server runs, and it has not been asked to end. */
   stays(): boolean
   cancelled: boolean
   done: boolean
-  /** Questions about it that nobody has answered. */
+  /** Unanswered questions of the server about this call. */
   open: number
 }
 
 interface Sent {
   readonly client: string
   readonly nonce: string
-  /** As it was written. */
+  /** Raw JSON. */
   readonly id: string
   readonly method: string
-  /** The server that it is for, where it is for one. */
   readonly service: string | undefined
-  /** How long it may take without any sign of life. */
+  /** The longest time without a sign of life, in milliseconds. */
   budgetMs: number
-  /** The server does what it is asked, and the answer must be its own. */
+  /** The server can answer, so the proxy must not answer with an error. */
   mustSucceed: boolean
 }
 
-/** One request of one client, and what became of it. */
 export interface Entry extends Sent {
   readonly sentAt: number
-  /** Of a request without a session: the first of its call, which may be itself. */
+  /** The first request of the call, for a request without a session. It may be the request itself. */
   root?: Entry | undefined
-  /** What its head says where it comes over HTTP without a session, and whether it must be refused for that. */
+  /** The HTTP header fields of a request without a session. `isMisheaded` requests must be refused. */
   head: Head
   isMisheaded: boolean
-  /** Its client has closed the response. */
+  /** The client has closed the response. */
   isClosed: boolean
   cancelledAt?: number | undefined
-  /** The proxy knew that nobody wants an answer any more. */
+  /** When the proxy knew that the client had given up the request. */
   givenUpAt?: number | undefined
-  /** Of all that its client is told, what comes behind so many bytes was said after its cancel had been read. */
+  /** The position in the bytes to the client at which its cancel had been read. No answer may follow. */
   silentFrom?: number | undefined
   args?: string | undefined
-  /** The nonce in the arguments: that of the first request of a call, also where they come again. */
+  /** The nonce in the arguments, which is that of the first request of the call. */
   about?: string | undefined
   executed: number
-  /** Whether its user must agree, has done so, or was asked. */
   consent?: 'needed' | 'asked' | 'given' | undefined
-  /** Its server was removed: until then it may wait to know whether another one has its name. */
+  /** When the server has been removed, a call may wait until this time for another server with its name. */
   namelessUntil: number
   job?: Job | undefined
-  /** What the server answered, behind the id. */
+  /** The answer of the server without its envelope and id. */
   reply?: string | undefined
   readonly answers: { readonly at: number; readonly ok: boolean; readonly text: string }[]
-  /** When the proxy had it, and afterwards when its client last heard of it; undefined on its way there. */
+  /** When the proxy received the request, and later when the client last received something about it. */
   heardAt?: number | undefined
   /**
-   * The how manieth it was to be sent, or to get to the proxy where one may overtake another.
+   * The position in the order of sending, or of arrival where requests may overtake each other.
    *
-   * Infinity where no order is kept; undefined when nobody can tell, since the proxy did not read when it came.
+   * Infinity where no order is kept. Undefined when the order is unknown, because the proxy was not reading.
    */
   order?: number | undefined
   progress: number
-  /** Its server may have asked about it, so that its time may stand still up to its total. */
+  /** The server may have asked about the call, so its timeout may pause, up to the total timeout. */
   mayStandStill: boolean
-  /** What its server has asked about it, without what its own answers and those of other calls have passed on. */
+  /** Questions of the server about the call, less those that its own answers or other calls have passed on. */
   questions: number
-  /** It has got one about another call of its client, which may come again in its next requests. */
+  /** The call received a question about another call of its client, which may come again in later requests. */
   hasLateQuestion: boolean
-  /** Since when its client is being asked about it, how many things, and for how long it was before. */
+  /** Since when the client is being asked, the number of open questions, and the time of earlier questions. */
   askedAt?: number | undefined
   asks: number
   askedMs: number
-  /** Its client did not read for a while, and cannot tell when the answer came. */
+  /** The client was paused, so the time of the answer is unknown. */
   untimed: boolean
-  /** Nobody can blame the proxy: the client has vanished, or was left since it took nothing. */
+  /** The proxy need not answer: the client has vanished, or was dropped because it did not read. */
   excused: boolean
 }
 
-/** What was on its way to a server when it was given up has arrived by then. */
+/** A call that was on its way to its server when it was given up arrives within this time. */
 const UNDER_WAY_MS = 300
 
-/** By then a server has been told that nobody wants an answer any more. */
+/** A server receives the cancel within this time. */
 const TOLD_MS = 2000
 
-/** By then an answer has gone from one instance to another and to its server. */
+/** An answer gets from one instance through another to its server within this time. */
 const ANSWER_MS = 1500
 
-/** The same, where its client may come again for a minute. */
+/** The same for a cancel whose client may come back for a minute. */
 const RETURN_MS = 62_000
 
-/** How much later than its budget an answer may come: a timer's own lateness, and the way to the client. */
+/** How much later than its budget an answer may come: the lateness of timers, and the way to the client. */
 const SLACK_MS = 150
 
-/** How long other instances may take one to run that has ended. */
+/** How long other instances may believe that an ended instance runs. */
 const UNSETTLED_MS = 15_000
 
-/** In the error of a call whose time is over, and of one whose process was given up for another such call. */
+/** In the error of a call that timed out, and of one whose process was restarted because of another call. */
 const TIMED_OUT = '"reason":"timeout"'
 const RESTARTED = 'is being restarted: a call timed out'
 
-/** Every request, and everything found wrong so far. */
 export class Ledger {
   readonly failures: Failure[] = []
   readonly entries: Map<string, Entry> = new Map()
-  /** Every client that has come, and those that the proxy has not let go. */
+  /** All clients that came, and those that the proxy still serves. */
   readonly come: ClientPlan[] = []
   readonly present: Set<ClientPlan> = new Set()
-  /** Several instances serve the same clients. */
   isSeveral = false
-  /** When an instance has ended, or was without the store. */
+  /** When an instance ended or lost the store. */
   readonly disturbances: number[] = []
   readonly ended: { readonly plan: ClientPlan; readonly session: string; readonly at: number }[] = []
-  /** Servers whose place others took while calls waited for them. */
+  /** Servers that were replaced while calls waited for them. */
   readonly replaced: Set<string> = new Set()
-  /** How often a changed configuration has touched each server. */
   readonly reloads: Map<string, number> = new Map()
-  /** Resources that servers were asked to tell of. */
+  /** Resources that clients asked servers to follow. */
   readonly followed: Set<string> = new Set()
   readonly #clock: Clock
-  /** A call of these servers may take so many times its timeout in all. */
+  /** The total time of a call to each server, as a multiple of its timeout. */
   readonly totals: Map<string, number> = new Map()
-  /** Servers without sessions: what they ask is asked between two requests. */
+  /** Servers without sessions. They ask between two requests. */
   readonly sessionless: Set<string> = new Set()
   isClosing = false
   #severalSince: number | undefined
   readonly #lastExecuted = new Map<string, number>()
-  /** Calls whose process ended with them, with what they were told. */
+  /** Refused calls whose process was restarted, perhaps because another call timed out. */
   readonly #lostWithAnother: { readonly entry: Entry; readonly text: string }[] = []
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** An instance has ended, or was without the store for a while, so that what needs another one was refused. */
+  /** An instance has ended or lost the store, so requests that need another instance may be refused. */
   get isDisturbed(): boolean {
     return this.disturbances.length > 0
   }
 
-  /** Another instance may be taken to run that has ended, or the other way round. */
+  /** Instances may disagree on which of them run. */
   get isUnsettled(): boolean {
     return this.#clock.now - (this.disturbances.at(-1) ?? -Infinity) < UNSETTLED_MS
   }
@@ -169,13 +162,12 @@ export class Ledger {
     this.disturbances.push(this.now)
   }
 
-  /** A changed configuration touches a server. */
   reloaded(service: string): void {
     this.replaced.add(service)
     this.reloads.set(service, (this.reloads.get(service) ?? 0) + 1)
   }
 
-  /** Calls of a server that is removed wait for others that start, for as long as a list does and no longer than it is away. */
+  /** Calls of a removed server wait for starting servers as long as a list does, or until the server is back. */
   serversChanged(added: readonly string[], removed: readonly string[], waitMs: number): void {
     for (const entry of this.entries.values()) {
       if (entry.answers.length > 0) continue
@@ -185,13 +177,11 @@ export class Ledger {
     }
   }
 
-  /** A client has come, which stays until the proxy lets it go. */
   arrives(client: ClientPlan): void {
     this.come.push(client)
     this.present.add(client)
   }
 
-  /** How often the configuration has changed. */
   get reloadsCount(): number {
     return [...this.reloads.values()].reduce((sum, count) => sum + count, 0)
   }
@@ -219,12 +209,11 @@ export class Ledger {
     return entry
   }
 
-  /** Notes what has become of a request, if there is one with this nonce. */
   note(nonce: string, what: Partial<Pick<Entry, 'mayStandStill' | 'reply' | 'consent' | 'untimed'>>): void {
     Object.assign(this.entries.get(nonce) ?? {}, what)
   }
 
-  /** A server has begun with a call that it must not do twice. */
+  /** A server began a call, which it must not begin twice. */
   executed(nonce: string, instance: string, text: string, job: Job): void {
     const entry = this.#worked(nonce, instance, job)
     if (entry === undefined) return
@@ -232,19 +221,20 @@ export class Ledger {
     if (entry.consent !== undefined && entry.consent !== 'given')
       this.fail('unconfirmed', `${instance} was asked for ${nonce}, to which its user did not agree`)
     if (entry.isMisheaded) this.fail('wrong-head', `${instance} was asked for ${nonce}: ${text}`)
-    // A cancel may overtake its call where that waits for its session, and another instance learns of it later.
+    // A cancel may overtake a call that waits for its session. With several instances, the other one learns
+    // of the cancel later.
     if (this.#isVain(entry, job) && !this.isSeveral)
       this.fail('begun-in-vain', `${nonce} was given up and then begun by ${instance}`)
     if (entry.args !== undefined && !text.includes(`"arguments":${entry.args}}`))
       this.fail('altered', `${entry.args} got to ${instance} as ${text}`)
     if (entry.executed > 1) this.fail('executed-twice', `${nonce} was executed again, by ${instance}`)
-    // Over HTTP every call travels alone, and one may overtake another.
+    // Over HTTP calls may overtake each other.
     const service = instance.split('#')[0] ?? ''
-    // A call that waits for a server which is then replaced goes to the new one when the old one has ended.
+    // A call that waits for a replaced server goes to the new one when the old one has ended.
     if (service !== instance && !this.replaced.has(service)) this.#ordered(entry, instance)
   }
 
-  /** A server without sessions goes on with a call that it has begun before. */
+  /** A server without sessions continued a call. */
   wentOn(nonce: string, instance: string, job: Job): void {
     const entry = this.#worked(nonce, instance, job)
     if (entry !== undefined && this.#isVain(entry, job))
@@ -262,7 +252,7 @@ export class Ledger {
     return givenUpAt !== undefined && job.stays() && this.now - givenUpAt > UNDER_WAY_MS
   }
 
-  /** What belongs to a request may be seen by its own client only. */
+  /** Only its own client may receive what belongs to a request. */
   owned(client: string, nonces: readonly string[], text: string): void {
     for (const nonce of nonces)
       if (clientOf(nonce) !== client) this.fail('foreign', `${client} was told of ${nonce}: ${text}`)
@@ -282,7 +272,8 @@ export class Ledger {
       this.fail('altered', `${reply} got to ${entry.client} as ${text}`)
     const isTimeout = text.includes(TIMED_OUT)
     if (isTimeout) this.#timedOut(this.#callOf(entry), now, text)
-    // Where a client reads nothing, its server is not read either, and the answer may wait there past its time.
+    // While a client does not read, its server is not read either, so the answer may wait there until the
+    // timeout.
     const isUnread = entry.untimed && isTimeout
     const isLost = this.isDisturbed && /"reason":"(?:instance-lost|store-away|shutting-down)"/.test(text)
     if (!ok && entry.mustSucceed && !isUnread && !isLost && !this.#isWithoutMac(entry, text)) {
@@ -292,15 +283,15 @@ export class Ledger {
     this.#inTime(entry, now)
   }
 
-  /** Whether a call that its server has not begun may be answered with a question; the proxy itself asks before any server. */
+  /** Whether a call that no server has begun may be answered with a question, as for consent. */
   #isAskedFor(entry: Entry, text: string): boolean {
     if (!isAsked(text)) return false
     return (entry.root?.consent ?? entry.consent) !== undefined || this.#takeLateQuestion(entry)
   }
 
   /**
-   * A server that has not read yet that a call was given up may ask about it, without saying so. Its client has another
-   * call at that server by then, which gets the question.
+   * A server that has not yet read a cancel may ask about that call. Another call of the client at that server then
+   * gets the question, since the question does not name its call.
    */
   #takeLateQuestion(entry: Entry): boolean {
     const call = entry.root ?? entry
@@ -313,12 +304,12 @@ export class Ledger {
     return call.hasLateQuestion
   }
 
-  /** A second client has come to a proxy that was made for one: from now on the states of servers have a MAC. */
+  /** A second client came to a proxy that was made for one. From now on request states carry a MAC. */
   severalCome(): void {
     this.#severalSince ??= this.now
   }
 
-  /** Whether it brings back a state that may be from the time before that: a client may have read it later. */
+  /** Whether the request brings back a state without a MAC. The client may have read that state later. */
   #isWithoutMac({ root }: Entry, text: string): boolean {
     const [asked] = root?.answers ?? []
     const since = this.#severalSince ?? -Infinity
@@ -336,7 +327,7 @@ export class Ledger {
     entry.heardAt = this.now
   }
 
-  /** A server asks something; where it cannot say about which call, the time of all of the client's stands still. */
+  /** A server asks about a call that it cannot name, so all timeouts of the client at that server pause. */
   asks(nonce: string): void {
     const asked = this.entries.get(nonce)
     if (asked !== undefined) asked.questions++
@@ -346,18 +337,18 @@ export class Ledger {
     }
   }
 
-  /** A client has heard a question, and answers it after so long, if it does. */
+  /** A client has received a question, and answers it after `answerMs`. Undefined is never. */
   asked(nonce: string, answerMs: number | undefined): void {
     const entry = this.entries.get(nonce)
     if (entry === undefined) return
     entry.asks++
     entry.askedAt ??= this.now
-    // Where nobody at the server waits, nothing ends it but the time that a client may take.
+    // No process waits there, so only the client's own time limit ends the call.
     if (answerMs === undefined) entry.untimed ||= this.#standsStill(entry)
     else this.#clock.after(answerMs, () => this.#heardOf(entry))
   }
 
-  /** A client answers what a server has asked about this call: whichever instance gets the answer, the server does too. */
+  /** The answer of a client must reach the server, whichever instance receives it. */
   answersTo(nonce: string): void {
     this.#clock.after(ANSWER_MS, () => {
       const { job, excused } = this.entries.get(nonce) ?? {}
@@ -372,12 +363,12 @@ export class Ledger {
     else entry.consent = 'asked'
   }
 
-  /** Whether no time of the call passes while its client is asked, nor that of all of it. */
+  /** Whether both the timeout and the total timeout of the call pause while its client is asked. */
   #standsStill({ service = '', consent }: Entry): boolean {
     return this.sessionless.has(service) || consent !== undefined
   }
 
-  /** A client has ended its input, so nothing that it is asked gets an answer any more. */
+  /** A client that has ended its input answers no more questions. */
   endedInput(client: string): void {
     for (const entry of this.entries.values())
       if (entry.client === client && entry.asks > 0) {
@@ -386,25 +377,24 @@ export class Ledger {
       }
   }
 
-  /** Its client has answered one of the questions about it. */
   #heardOf(entry: Entry): void {
     if (entry.asks === 0 || --entry.asks > 0) return
     entry.askedMs = askedMs(entry, this.now)
     entry.askedAt = undefined
   }
 
-  /** The proxy has given up a call, or knows that its client has: so must the server that is at it. */
+  /** The proxy knows that the call was given up, so the server must be notified. */
   givenUp(entry: Entry): void {
     const call = this.#callOf(entry)
     const { job } = call
     if (job?.done === true) return
-    // Who closes the response to a request with answers may have lost it, and come again.
+    // A client may have lost the response that it closed, and may come back with answers.
     if (entry.isClosed && call !== entry)
       return void this.#clock.after(RETURN_MS, () => {
         if ((call.job?.open ?? 0) === 0 && !this.#waitsFor(call, entry)) this.#told(call, entry)
       })
     call.givenUpAt = this.now
-    // It waits for its client, or for another request of it.
+    // The call waits for its client, or for another request of it.
     if (entry.root !== undefined && ((job?.open ?? 0) > 0 || this.#waitsFor(call, entry))) return
     this.#clock.after(TOLD_MS, () => this.#told(call, entry))
   }
@@ -414,7 +404,7 @@ export class Ledger {
       this.fail('not-cancelled', `nobody told the server that ${nonce} was given up`)
   }
 
-  /** Nobody has come back for a long time: what a server is at for such a call is given up. */
+  /** No client comes back to a parked call any more, so the server must have been notified. */
   parkedLeft(): void {
     for (const { root, job, nonce } of this.entries.values())
       if (root?.nonce === nonce && isAtWork(job))
@@ -426,7 +416,7 @@ export class Ledger {
     return others.some(({ answers, excused, isClosed }) => answers.length === 0 && !excused && !isClosed)
   }
 
-  /** Everything has come to rest: what has no answer now will never have one. */
+  /** No more answers come after this. */
   close(): void {
     for (const { entry, text } of this.#lostWithAnother)
       if (!this.#mayHaveTimedOut(entry)) this.fail('needless-error', `${entry.nonce} was refused: ${text}`)
@@ -436,7 +426,7 @@ export class Ledger {
     }
   }
 
-  /** Whether another call to its server has timed out, or has no answer that would say so. */
+  /** Whether another call to its server has timed out, or has no answer that would tell. */
   #mayHaveTimedOut({ service, nonce }: Entry): boolean {
     const others = this.all.filter((entry) => entry.service === service && entry.nonce !== nonce)
     return others.some(
@@ -444,9 +434,9 @@ export class Ledger {
     )
   }
 
-  /** The calls of one client get to one process in the order in which they were sent, or came. */
+  /** One process must receive the calls of one client in order. */
   #ordered({ client, nonce, order, consent }: Entry, instance: string): void {
-    // Calls behind one that waits for its user overtake it.
+    // Calls may overtake one that waits for consent.
     if (order === undefined || consent !== undefined) return
     const key = `${client} ${instance}`
     if (order < (this.#lastExecuted.get(key) ?? -1))
@@ -454,12 +444,12 @@ export class Ledger {
     this.#lastExecuted.set(key, order)
   }
 
-  /** The error of a deadline says whose it was and how long, and does not come before it. */
+  /** A timeout error must name the budget and its length, and must not come early. */
   #timedOut(entry: Entry, now: number, text: string): void {
     const [, budget, ms] = /"budget":"(\w+)","ms":(\d+)/.exec(text) ?? []
     const isOwn = /"(?:tool|prompt)":/.test(text)
     const isNamed = entry.method !== 'tools/call' || text.includes(`"service":"${entry.service ?? ''}"`)
-    // A call to which its user must agree is one call with the request that brings the consent.
+    // A call that needs consent begins with its first request, not with the one that brings the consent.
     const whole = entry.root?.consent === undefined ? entry : entry.root
     const since = budget === 'timeout' ? whole.sentAt + askedMs(whole, now) : whole.sentAt
     const isEarly = isOwn && now - since < Number(ms) - 1
@@ -468,7 +458,7 @@ export class Ledger {
     if (isOwn) this.givenUp(entry)
   }
 
-  /** What a server is at: it has the whole call, or without sessions this request of it. */
+  /** The entry that the job belongs to: the whole call, or a single request at a server without sessions. */
   #callOf(entry: Entry): Entry {
     return this.sessionless.has(entry.service ?? '') ? entry : (entry.root ?? entry)
   }
@@ -478,7 +468,7 @@ export class Ledger {
     const total = this.totals.get(entry.service ?? '') ?? TOTAL
     const heldMs = this.#standsStill(entry) ? askedMs(entry, now) : 0
     const budgetMs = (entry.mayStandStill ? total * entry.budgetMs : entry.budgetMs) + heldMs
-    // A call whose client left before it was asked ends with the session.
+    // A call whose client left before the question for consent ends with the session.
     const isUnasked = entry.consent === 'needed'
     const isInTime = late <= budgetMs + SLACK_MS || now <= entry.namelessUntil + SLACK_MS
     if (entry.excused || entry.untimed || isUnasked || isInTime) return
@@ -486,35 +476,32 @@ export class Ledger {
   }
 }
 
-/** The server is at it, and knows of nobody who has given it up. */
+/** The server works on the call and has not been notified that it was given up. */
 function isAtWork(job: Job | undefined): boolean {
   return job !== undefined && !job.done && !job.cancelled && job.stays()
 }
 
-/** Whether a result is not what its server has answered. */
 function isAltered(entry: Entry, text: string, reply: string): boolean {
   if (!isAsked(reply)) return !isAsked(text) && !plain(entry, text).endsWith(`,${reply}}`)
-  // Its client was asked, and has given no answer that could be passed on.
+  // The client was asked and did not give a usable answer.
   if (entry.root === undefined) return !text.includes('"isError":true')
   return !stateless(text).endsWith(`,${stateless(reply)}}`)
 }
 
-/** The state is not the server's own for anybody but the server. */
+/** The proxy replaces the state of the server by its own. */
 function stateless(text: string): string {
   return text.replace(/,?"requestState":"(?:[^"\\]|\\.)*"/, '')
 }
 
-/** How long the client of a call has been asked about it so far. */
 function askedMs({ askedAt, askedMs: before }: Entry, now: number): number {
   return before + now - (askedAt ?? now)
 }
 
-/** Its client is asked something, and may come back. */
 function isAsked(text: string): boolean {
   return text.includes('"resultType":"input_required"')
 }
 
-/** As the server has written it: who has no session is told of the type of each result besides. */
+/** As the server wrote it: the proxy adds `resultType` for clients without a session. */
 function plain({ root }: Entry, text: string): string {
   return root === undefined ? text : text.replace('{"resultType":"complete",', '{')
 }

@@ -1,4 +1,4 @@
-// The lists that one client was given, and what it was told of their changes.
+// The lists that one client has read, and the notifications of their changes.
 
 import { at, textAt } from './json.js'
 import type { Ledger, Entry } from './ledger.js'
@@ -8,17 +8,16 @@ import { SUBSCRIPTION } from './request-meta.js'
 
 export type Servers = readonly { readonly facts: ServerFacts }[]
 
-/** Lists by the notification that says that they have changed. */
 const listsOf: Readonly<Record<string, readonly ListMethod[]>> = {
   'notifications/tools/list_changed': ['tools/list'],
   'notifications/prompts/list_changed': ['prompts/list'],
   'notifications/resources/list_changed': ['resources/list', 'resources/templates/list'],
 }
 
-/** How long the news of a change may take. */
+/** A notification reaches the client within this time. */
 const NEWS_MS = 2000
 
-/** How many items each server has in a list. */
+/** The number of items of each server in a list. */
 type Counts = ReadonlyMap<string, number>
 
 export class ListWatch {
@@ -38,7 +37,6 @@ export class ListWatch {
     this.#reloadsBefore = ledger.reloadsCount
   }
 
-  /** How many items of a server stood in the list that was given last. */
   shown(list: ListMethod, server: string): number {
     return this.#last.get(list)?.get(server) ?? 0
   }
@@ -47,16 +45,16 @@ export class ListWatch {
     return this.#last.has(list)
   }
 
-  /** How often it was told that this has changed. */
   told(notification: string): number {
     return this.#told.get(notification) ?? 0
   }
 
   /**
-   * A list was given; undefined is one that cannot be had, whose reader wants to hear when it can.
+   * Checks a list response. An undefined result is an error, after which the client must be notified when the list is
+   * available.
    *
-   * `isSame` is false when the proxy cannot know that it is the same client, and need not show the same again. `isFirst`
-   * is false when the proxy may have given it before and the client has not got it: nobody knows what it showed then.
+   * `isSame` is false when the proxy cannot recognise the client, so it may show other items. `isFirst` is false when
+   * the proxy may have sent the list before in a response that was lost.
    */
   given(
     method: string,
@@ -77,13 +75,13 @@ export class ListWatch {
     this.#last.set(method, counts)
   }
 
-  /** It was told that lists have changed; `isAsking` says which it is waiting for. */
+  /** Checks a notification. `isAsking` tells whether the client has requested a list and waits for it. */
   changed(notification: string, isAsking: (list: string) => boolean): void {
     const changed = listsOf[notification]
     if (changed === undefined) return
     const told = this.told(notification) + 1
     this.#told.set(notification, told)
-    // An instance that goes on with a session does not know what its client has read.
+    // An instance that takes a session over does not know what its client has read.
     if (this.#ledger.isSeveral) return
     if (!changed.some((list) => this.#first.has(list) || isAsking(list)))
       return this.#ledger.fail('needless-change', `${this.#client} has read no such list: ${notification}`)
@@ -92,7 +90,7 @@ export class ListWatch {
       this.#ledger.fail('too-many-changes', `${this.#client} heard ${told} times of ${most}: ${notification}`)
   }
 
-  /** Servers only ever get more; what changed configurations took away comes back, and what was kept may be over. */
+  /** Servers only add items. Items may disappear only after a reload, or when they were recalled from disk. */
   #notFewer(list: ListMethod, { plan: { name: server }, isRecalled }: ServerFacts, count: number): void {
     const mayShrink = isRecalled || this.#ledger.isSeveral || this.#ledger.replaced.has(server)
     const before = this.shown(list, server)
@@ -100,16 +98,16 @@ export class ListWatch {
     if (!mayShrink && count < before) this.#ledger.fail('shrunk-list', what)
   }
 
-  /** How often a list can have changed since the client saw it first. */
+  /** The most changes that the list can have had since the client read it first. */
   #changesOf(list: ListMethod): number {
     const first = this.#first.get(list)
     let most = 2 * (this.#ledger.reloadsCount - this.#reloadsBefore)
     for (const { facts } of this.#servers) {
       most += Math.max(0, facts.sizeOf(list) - (first?.get(facts.plan.name) ?? 0))
-      // What was kept is taken back where the server cannot start, and is then other than it was.
+      // Recalled items are withdrawn when the server cannot start, and may then change.
       if (facts.isRecalled) most += 2
-      // A new server that does not come up in time goes missing first, and is then there again.
-      // One that came just before the first look may be told of just behind it.
+      // The items of a new server that starts late disappear and come back. The notification of a change just before
+      // the first list may come just after it.
       most += 1 + facts.grownSince(this.#firstAt - NEWS_MS)
     }
     return most
@@ -124,7 +122,7 @@ function countOf(result: unknown, list: ListMethod, { plan }: ServerFacts): numb
   return names.filter((name) => mine.some((start) => name.startsWith(start))).length
 }
 
-// The requests of one client that stay open (MCP 2026-07-28, Subscriptions): what was said on account of each.
+// The open `subscriptions/listen` requests of one client (MCP 2026-07-28, Subscriptions), and their notifications.
 
 const UPDATED = 'notifications/resources/updated'
 const TOOLS = 'notifications/tools/list_changed'
@@ -133,16 +131,16 @@ export interface OpenListen {
   readonly entry: Entry
   readonly uris: readonly string[]
   readonly hasTools: boolean
-  /** What its client hears of; undefined until it was told. */
+  /** The granted filter. Undefined until the acknowledgement arrives. */
   heard: { readonly uris: readonly string[]; readonly hasTools: boolean } | undefined
-  /** How often it has heard of each resource, and of the list of tools. */
+  /** The number of notifications of each resource, and of the list of tools. */
   readonly news: Map<string, number>
 }
 
 export class ListenWatch {
   readonly #client: string
   readonly #ledger: Ledger
-  /** By the ids of their requests, as they were written. */
+  /** By raw id. */
   readonly #listens = new Map<string, OpenListen>()
 
   constructor(client: string, ledger: Ledger) {
@@ -150,7 +148,6 @@ export class ListenWatch {
     this.#ledger = ledger
   }
 
-  /** Those that nobody has given up, and that have not ended. */
   get open(): OpenListen[] {
     return [...this.#listens.values()].filter(
       ({ entry }) => entry.answers.length === 0 && entry.cancelledAt === undefined && !entry.excused,
@@ -162,13 +159,13 @@ export class ListenWatch {
     this.#listens.set(entry.id, { ...wanted, entry, heard: undefined, news: new Map() })
   }
 
-  /** Undefined for a message that belongs to no such request. */
+  /** Undefined for a message outside of such requests. */
   of(text: string): { readonly listen: OpenListen | undefined } | undefined {
     const [, id] = SUBSCRIBED.exec(text) ?? []
     return id === undefined ? undefined : { listen: this.#listens.get(id) }
   }
 
-  /** It was told something on account of a request; `upTo` bytes had been said with that. */
+  /** Checks a notification. `upTo` is its end in the bytes of the stream. */
   told(listen: OpenListen | undefined, method: string, message: unknown, upTo: number, text: string): void {
     if (listen === undefined) return this.#ledger.fail('foreign', `${this.#client} does not listen: ${text}`)
     const { entry, heard } = listen
@@ -187,7 +184,7 @@ export class ListenWatch {
     listen.news.set(news, (listen.news.get(news) ?? 0) + 1)
   }
 
-  /** It has ended; only who closes ends one that has something to tell. */
+  /** Only a closing proxy ends a subscription that has been granted something. */
   ended({ entry, heard }: OpenListen, text: string): void {
     if (heard === undefined && !this.#ledger.isClosing)
       this.#ledger.fail('wrong-form', `${entry.nonce} was not told first: ${text}`)
@@ -215,5 +212,4 @@ const SUBSCRIBED = new RegExp(
   String.raw`"${SUBSCRIPTION.replaceAll('.', String.raw`\.`)}":("(?:[^"\\]|\\.)*"|[-+.\deE]+)`,
 )
 
-/** The list that has more tools. */
 export const toolsOf = ({ news }: OpenListen): number => news.get(TOOLS) ?? 0

@@ -1,4 +1,4 @@
-// `npm run sim`: the simulator on demand.
+// `npm run sim`: runs the simulator from the command line.
 
 import { parseArgs } from 'node:util'
 import { simulateCell } from './cells.js'
@@ -32,7 +32,7 @@ const flags = { http: flag, eras: flag, twice: flag, trace: flag, help: { ...fla
 
 type Options = ReturnType<typeof readOptions>
 
-/** @throws Error that says what is wrong */
+/** @throws Error that describes the wrong option */
 // oxlint-disable-next-line typescript/explicit-function-return-type -- the type of the options follows from their table
 function readOptions() {
   const { values } = parseArgs({ options: { ...numbers, ...flags, fault: text, phase: text } })
@@ -48,7 +48,7 @@ function readOptions() {
     from: count('from', from ?? '1'),
     seeds: count('seeds', seeds ?? (isCells ? '5' : '1000')),
     ops: count('ops', ops ?? '120'),
-    /** Cells of the fault matrix in place of drawn runs. */
+    /** Cells of the fault matrix instead of drawn runs. */
     cells: isCells ? { faults: named(fault, faults), phases: named(phase, phases) } : undefined,
     kind: kinds.find((each): each is RunKind => optionsOf[each] === kind) ?? 'plain',
   }
@@ -115,12 +115,11 @@ async function runCells(cells: NonNullable<Options['cells']>, options: Options):
   return bad === 0
 }
 
-/** Failing seeds that are shown; more would say the same. */
 const SHOWN_MAX = 20
 const PROGRESS_EVERY = 100
 
 async function many({ from, seeds, ops, twice, kind }: Options): Promise<boolean> {
-  // Traces of errors take long to make. A seed that is repeated has them.
+  // Stack traces are slow to make. A single seed has them.
   Error.stackTraceLimit = 0
   let [requests, events, failed] = [0, 0, 0]
   for (let done = 0; done < seeds; done++) {

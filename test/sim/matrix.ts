@@ -1,11 +1,7 @@
-// The matrix of the simulator: what can go wrong at a server, and when in its life and in that of one call to it.
-// Every fault meets every phase in `cells.test.ts`.
+// The fault matrix: the faults of servers, and the phases of a server and of a call to it. `cells.test.ts` combines
+// every fault with every phase.
 
-/**
- * Where each fault strikes, and what happens.
- *
- * `stdio` and `http` are kinds of servers; `proxy` is the machine that the proxy runs on.
- */
+/** `stdio` and `http` are kinds of servers; `proxy` is the machine of the proxy. */
 const faultRows = {
   'kill-9': ['stdio', 'the process is killed with SIGKILL'],
   'exit-0': ['stdio', 'the process exits with code 0'],
@@ -38,7 +34,7 @@ const faultRows = {
   emfile: ['proxy', 'the process ends, and no descriptors are left to start it again'],
 } as const
 
-/** What is going on at the server in question when a fault strikes. */
+/** The state of the target server when a fault strikes. */
 const phaseRows = {
   'before-ready': 'the process is being started and has read nothing',
   'during-initialize': 'the server has `initialize` and has not answered it',

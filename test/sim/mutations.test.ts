@@ -1,4 +1,4 @@
-// Every checker of the simulator can fail: for each there is a wrong proxy that it finds.
+// Every checker of the simulator can fail: for each one a faulty proxy exists that it detects.
 
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
@@ -16,7 +16,7 @@ before(warm)
 
 test('every checker has a wrong proxy', () => {
   const found: ReadonlySet<string> = new Set(mutations.map(({ finds }) => finds))
-  // That a phase is reached says something of the simulator, and nothing of the proxy.
+  // `not-reached` checks the simulator and not the proxy.
   const others = Object.keys(checks).filter((check) => !found.has(check) && check !== 'not-reached')
   assert.deepEqual(others, [])
 })

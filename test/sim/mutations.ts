@@ -1,6 +1,6 @@
-// A wrong proxy for each checker of the simulator. The checker must find it, which shows that the checker can fail.
-//
-// The fault is made where messages and system calls leave the proxy (`wrong.ts`), so no mutation depends on the sources.
+// A faulty proxy for each checker of the simulator, which proves that the checker can fail.
+// The faults are in messages and system calls at the edge of the proxy (`wrong.ts`), so no mutation depends on the
+// sources.
 
 import { type Check, checks } from './checks.js'
 import { type RunKind, kinds } from './draw-kind.js'
@@ -11,13 +11,13 @@ import type { ServerWay, Way, Wrong } from './wrong.js'
 
 interface Mutation {
   readonly finds: Check
-  /** The runs that find it: drawn ones, or this one. */
+  /** The runs that detect the fault: drawn ones, or this plan. */
   readonly kind: RunKind
   readonly plan: Plan | undefined
   readonly wrong: MadeWrong
 }
 
-/** Made anew for each run. */
+/** Makes a new one for each run. */
 type MadeWrong = () => Wrong
 
 const CANCELLED = 'notifications/cancelled'
@@ -43,12 +43,10 @@ function noNetwork(): never {
 
 type Change<W = Way> = (text: string, way: W) => void
 
-/** Changes those messages to clients that `isMeant` picks. */
 function toClients(isMeant: (text: string) => boolean, change: Change): MadeWrong {
   return () => ({ toClient: (text, way) => (isMeant(text) ? change(text, way) : way.pass(text)) })
 }
 
-/** Changes the messages to servers that have this method. */
 function toServers(method: string, change: Change<ServerWay>): MadeWrong {
   return () => ({
     toServer: (text, way) => (methodOf(text) === method ? change(text, way) : way.pass(text)),
@@ -84,7 +82,7 @@ const answered =
 const emptied: Change = (text, { pass }) =>
   pass(`{"jsonrpc":"2.0","id":${rawId(text)},"result":{"tools":[]}}`)
 
-/** Each result gets the body of the one before it; `keyOf` groups the results. */
+/** Gives each result the body of the one before it. `keyOf` groups the results. */
 function shifted(keyOf: (way: Way) => string): Change {
   const before = new Map<string, string>()
   return (text, way) => {
@@ -95,13 +93,13 @@ function shifted(keyOf: (way: Way) => string): Change {
   }
 }
 
-/** True of every `every`th. */
+/** True at every `every`th call. */
 function counted(every: number): () => boolean {
   let count = 0
   return () => ++count % every === 0
 }
 
-/** Messages that `isLate` picks come so much later; `isOdd` is true of every other one that asks. */
+/** Delays the messages that `isLate` selects. `isOdd` is true at every other call. */
 function delayed(
   side: 'toClient' | 'toServer',
   isLate: (text: string, isOdd: () => boolean) => boolean,
@@ -117,7 +115,7 @@ function fromClients(from: string | RegExp, to: string): MadeWrong {
   return () => ({ fromClient: (text) => text.replace(from, to) })
 }
 
-/** The first message to each client that is meant is changed by `first`, and those after it by `change`. */
+/** `first` changes the first selected message to each client, and `change` the later ones. */
 function onceEach(isMeant: (text: string) => boolean, first: Change, change: Change): MadeWrong {
   return () => {
     const seen = new Set<string>()
@@ -172,7 +170,6 @@ function atTwo(ops: readonly Op[]): Plan {
   })
 }
 
-/** The proxy never lets a client go. */
 const keepsClients = (): Wrong => ({
   proxy: (proxy) => ({
     attach: async (connection, origin) => ({
@@ -194,7 +191,7 @@ const startsNothing = (): Wrong => ({
   },
 })
 
-/** Starts each process as often as `countOf` says, which is given the number of starts before. */
+/** `countOf` maps the number of earlier starts to the number of processes of this start. */
 function spawns(countOf: (before: number) => number): MadeWrong {
   return () => {
     let before = 0
@@ -230,7 +227,6 @@ const connectsTwice = (): Wrong => ({
   }),
 })
 
-/** Does something besides with each timer that is set. */
 function timers(besides: (setTimer: (ms: number) => void) => void): MadeWrong {
   return () => ({
     runtime: (runtime) => ({
@@ -256,7 +252,7 @@ const forgetsSessions = (): Wrong => {
   return { status: (status) => (status === 200 && isTime() ? 404 : status) }
 }
 
-/** The answer of a client to the question of one instance goes to the other. */
+/** Sends the answer of a client to the wrong instance. */
 const toOtherInstance = (): Wrong => ({
   fromClient: (text) => text.replace(/"id":"i([01])\./, (_, to) => `"id":"i${1 - Number(to)}.`),
 })
@@ -276,7 +272,6 @@ const tellsTwice = (): Wrong => ({
   }),
 })
 
-/** What each checker finds in drawn runs of each kind. */
 const rows: Readonly<Partial<Record<RunKind, Readonly<Partial<Record<Check, MadeWrong>>>>>> = {
   plain: {
     // Answers.
@@ -304,7 +299,7 @@ const rows: Readonly<Partial<Record<RunKind, Readonly<Partial<Record<Check, Made
     'call-order': delayed('toServer', (text, isOdd) => methodOf(text) === 'tools/call' && isOdd(), 100),
     'gone-tool': toCalls(edited('"name":"work"', '"name":"play"')),
 
-    // What belongs to no answer.
+    // Messages that are not answers.
     'late-progress': delayed('toClient', (text) => !isResponse(text), 200),
     order: delayed('toClient', (_, isOdd) => isOdd(), 50),
     'progress-order': toClients(isProgress, twice),
@@ -331,7 +326,7 @@ const rows: Readonly<Partial<Record<RunKind, Readonly<Partial<Record<Check, Made
     backlog: () => ({ limits: () => ({ ...roomyLimits, backlogBytesHigh: 2 ** 30 }) }),
     processes: () => ({ limits: (limits) => ({ ...limits, processesMax: 1000 }) }),
     'needless-process': spawns(() => 2),
-    // Each start but the first is tried ten times.
+    // Each start after the first starts ten processes.
     'start-storm': spawns((before) => (before === 0 ? 1 : 10)),
 
     // Recovery, and the end.
@@ -362,7 +357,7 @@ const rows: Readonly<Partial<Record<RunKind, Readonly<Partial<Record<Check, Made
     'foreign-state': () => ({ toServer: edited('"requestState":"', '"requestState":"x') }),
     'wrong-era': () => ({ toServer: edited(/modelcontextprotocol\/protocolVersion/g, 'none') }),
     'wrong-form': () => ({ toClient: edited('"resultType":"complete",', '') }),
-    // Who listens is told so before servers are asked.
+    // A server must be asked only after the acknowledgement.
     'early-ack': toServers('resources/subscribe', answered('"result":{}')),
   },
   'http-eras': { 'wrong-head': () => ({ rightHeads: true }) },

@@ -1,5 +1,3 @@
-// One operation, done to a world.
-
 import type { Asking, SimClient } from './client.js'
 import { LIST_MS, OWN_MS } from './configuration.js'
 import { CAREFUL, isCareful } from './consent.js'
@@ -42,7 +40,7 @@ function onClient(world: World, op: ClientOp): void {
   }
 }
 
-/** What the proxy answers by itself. */
+/** The proxy answers these requests itself. */
 const own = { budgetMs: OWN_MS, mustSucceed: true } as const
 
 function act(
@@ -66,14 +64,14 @@ function act(
     case 'ping':
       return void client.request({ ...own, method: 'ping' })
     case 'unknown':
-      // The only server may have the method, and says so when it has started.
+      // The only server may know the method, and answers after it has started.
       return void client.request({ method: 'no/such', budgetMs: LIST_MS })
     case 'roots':
       return client.notify('notifications/roots/list_changed')
     case 'garbage':
       return client.say('{"jsonrpc":"2.0", what?')
     case 'twin': {
-      // Another request with an id that is in use.
+      // A request with an id that is in use.
       const calls = client.inbox.waiting.filter(({ entry }) => entry.method === 'tools/call')
       const last = calls.findLast(({ entry }) => entry.root === undefined)
       return last && client.again(last.entry.id)
@@ -112,7 +110,7 @@ function asksServer(
     case 'stateless-read':
       return statelessRead(world, client, plan, op)
     case 'gone':
-      // A tool that no server has, though some may have had it once.
+      // A tool that no server has now. Some may have had it earlier.
       return void client.request(
         toServer(world, plan, 'tools/call'),
         (nonce) => `"name":"${plan.name}__${GONE}","arguments":{"nonce":"n:${nonce};"}`,
@@ -124,7 +122,7 @@ function asksServer(
 
 function list(world: World, client: SimClient, method: string, meta?: RequestMeta): void {
   const { limits, servers } = world.plan
-  // Where no server can be reached there is no list either.
+  // A list needs at least one server that works.
   const mustSucceed =
     limits.roomy && servers.some(({ faulty, name }) => !faulty && !world.host.ledger.replaced.has(name))
   client.request({ method, budgetMs: LIST_MS, mustSucceed, meta })
@@ -147,7 +145,7 @@ export function call(
   )
 }
 
-/** Its time stands still while its user is asked. */
+/** The timeouts of the call pause while its user is asked. */
 function needsConsent(entry: Entry): void {
   if (!isCareful(entry.nonce)) return
   entry.consent = 'needed'
@@ -161,34 +159,34 @@ function callParams(plan: ServerPlan, work: Work, nonce: string, mayBeCareful = 
   return `"name":"${plan.name}__${tool}","arguments":${args},${ODDITIES}}`
 }
 
-/** A request for one server, and the time that it has. */
 function toServer(world: World, plan: ServerPlan, method: string): Asking {
-  // Whose tool it is, and with it the time that the call has, is known only when the servers are. Where the server
-  // is not there any more, its prefix is none, and the name may be of any.
+  // The proxy knows the owner of the tool, and so its timeout, only once the servers have started. When the
+  // server has been removed, its prefix means nothing, and the name may belong to any server.
   const isOne = world.instances === undefined && !world.host.ledger.replaced.has(plan.name)
   const isKnown = isOne && world.proxy.status().every(({ state }) => state === 'connected')
   const budgetMs = isKnown && !plan.faulty ? plan.timeoutMs : Math.max(plan.timeoutMs, LIST_MS)
   return { method, service: plan.name, budgetMs }
 }
 
-/** Nothing that happens in this run is in the way of an answer of the server. */
+/** Nothing in this run prevents an answer of the server. */
 function isUndisturbed({ plan: { limits }, host }: World, { faulty, name }: ServerPlan): boolean {
   return !faulty && limits.roomy && !host.ledger.replaced.has(name)
 }
 
-/** Nothing but the server itself can be in the way of an answer. */
+/** Only the server itself could prevent an answer. */
 function isSure(plan: ServerPlan, { kind, ms }: Work): boolean {
-  // Without sessions everybody shares a process, which a call of others may have started anew.
+  // All clients share the process of a server without sessions, so the call of another client may have
+  // restarted it.
   const isShared = plan.isolation === 'shared' || (plan.isStateless === true && plan.onTimeout === 'restart')
   const isAlone = plan.kind === 'http' || (plan.concurrency >= 64 && !isShared)
   const isAnswered = kind !== 'ask' && kind !== 'refuse' && answeredKinds.has(kind)
   return isAlone && isAnswered && plan.initMs + ms < plan.timeoutMs / 4
 }
 
-/** Wants to hear of changes until it says that it does not. */
+/** Opens a `subscriptions/listen` request, which stays open until `unlisten`. */
 function listen(world: World, client: SimClient, op: OpOf<'listen'>): void {
   const { listens } = client.inbox
-  // Each takes a place among the calls of its client, which needs others.
+  // Each one counts as a request of the client in flight, so some capacity must remain.
   if (listens.open.length >= Math.min(LISTENS_MAX, world.plan.limits.callsMax / 4)) return
   const uris = op.followed.flatMap((at) => world.plan.servers[at] ?? []).map(({ name }) => `sim://${name}/a`)
   const members = [
@@ -202,7 +200,7 @@ function listen(world: World, client: SimClient, op: OpOf<'listen'>): void {
       listens.begin(waiting.entry, { uris, hasTools: op.hasTools })
       waiting.next = (ok, text) => {
         const listened = ok ? listens.of(text)?.listen : undefined
-        // Whoever says nothing more is told that nothing more comes.
+        // A client that has ended its input may still be notified that the subscription has ended.
         if (listened !== undefined && client.speaks) listens.ended(listened, text)
       }
     },
@@ -211,12 +209,12 @@ function listen(world: World, client: SimClient, op: OpOf<'listen'>): void {
 
 function batch(world: World, client: SimClient, plan: ServerPlan, works: readonly Work[]): void {
   if (client.plan.revision !== '2025-03-26' || client.plan.manners !== 'proper') return
-  // A batch is answered when its last member is, and all of them are for one server.
+  // A batch is answered when its last member is, so all members go to one server.
   const made = works.map((work) =>
     client.prepare(toServer(world, plan, 'tools/call'), (nonce) => callParams(plan, work, nonce)),
   )
   const entries = made.map(({ entry }) => entry)
-  // It is answered as a whole, and one of them may wait for what its client is asked.
+  // One member may wait for an answer of the client.
   if (plan.isStateless === true) for (const entry of entries) entry.untimed = true
   client.say(`[${made.map(({ text }) => text).join(',')}]`, entries)
 }
@@ -226,14 +224,14 @@ interface ReadOp {
   readonly asks?: number
 }
 
-/** A resource that nobody lists is asked for at one server after another. */
+/** A resource in no list is requested from one server after another. */
 function ofAnyServer(world: World, plan: ServerPlan, method: string): Asking {
   const asking = toServer(world, plan, method)
   const allMs = world.plan.servers.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0)
   return { ...asking, budgetMs: Math.max(asking.budgetMs, allMs) }
 }
 
-/** What is asked for first says whose question it is. */
+/** The name or URI carries the nonce, so that the server can repeat it in its question. */
 function readParams({ name }: ServerPlan, { method, asks }: ReadOp): (nonce: string) => string {
   const ask = (nonce: string): string => `ask/${asks}/n:${nonce};`
   const args = (nonce: string): string => (asks === undefined ? '' : `,"arguments":{"ask":"${ask(nonce)}"}`)
@@ -247,7 +245,7 @@ function readParams({ name }: ServerPlan, { method, asks }: ReadOp): (nonce: str
   }
 }
 
-/** Reads something, which may be given only to who comes back with answers. */
+/** The server may require answers first. */
 function statelessRead(world: World, client: SimClient, plan: ServerPlan, op: OpOf<'stateless-read'>): void {
   const asking = ofAnyServer(world, plan, op.method)
   if (op.asks === undefined) return void client.request({ ...asking, meta: op }, readParams(plan, op))
@@ -256,12 +254,12 @@ function statelessRead(world: World, client: SimClient, plan: ServerPlan, op: Op
   call.begin(asking, readParams(plan, op))
 }
 
-/** Asks a server to work, and comes back with answers where it asks. */
+/** The client comes back with answers when the server asks. */
 function statelessCall(world: World, client: SimClient, plan: ServerPlan, op: OpOf<'stateless-call'>): void {
   const asking = { ...toServer(world, plan, 'tools/call'), token: op.work.kind === 'progress' }
-  // Its total time goes on while its client is asked.
+  // The total time of the call runs while the client is asked.
   const time: Work = { kind: 'echo', ms: 4 * op.work.ms, n: 1 }
-  // A state is of use for a time by the clock of the machine.
+  // A request state expires by the wall clock.
   const isClockSet = world.plan.ops.some(({ kind }) => kind === 'clock')
   const isLikely = isUndisturbed(world, plan) && plan.total !== undefined && isSure(plan, time) && !isClockSet
   const mayBeCareful = plan.confirms === true
@@ -289,7 +287,7 @@ function subscribe(world: World, client: SimClient, plan: ServerPlan, on: boolea
 }
 
 function cancel(client: SimClient, back: number): void {
-  // Without a session, a request of an older revision and its cancel come from two clients.
+  // Without a session, a request of an older revision and its cancel look like two clients.
   const isAlone = client.plan.http?.session === false
   const waiting = client.inbox.waiting.filter(
     ({ entry }) => entry.method === 'tools/call' && (!isAlone || entry.root !== undefined),
@@ -297,8 +295,6 @@ function cancel(client: SimClient, back: number): void {
   const entry = waiting.at(-1 - back)?.entry
   if (entry !== undefined && entry.cancelledAt === undefined) client.cancel(entry)
 }
-
-// What happens to one server.
 
 function onServer(world: World, server: SimServer, op: ServerOp, number: number): void {
   const { facts, scripts } = server
@@ -316,13 +312,13 @@ function onServer(world: World, server: SimServer, op: ServerOp, number: number)
       return reload(world, name, op.how)
     case 'unlisted':
       if (!faulty) return
-      // It comes back and cannot say for a while what it has.
+      // The server comes back, but refuses to list.
       facts.refusesLists = true
       strike(world, server, { fault: kind === 'http' ? 'http-404' : 'kill-9', seconds: op.seconds }, number)
   }
 }
 
-/** A server that has no way to say so keeps the tools that it has. */
+/** Adds a tool, unless the server could not announce it. */
 export function grow(world: World, server: SimServer): void {
   const { kind, standalone, faulty } = server.facts.plan
   if (kind === 'http' && (!standalone || faulty)) return
@@ -330,7 +326,7 @@ export function grow(world: World, server: SimServer): void {
   for (const script of server.scripts) tellChange(world, script, 20)
 }
 
-/** A server that has a way, which is not open now, says it when it is. */
+/** Repeats the notification until the server has a stream for it. */
 function tellChange(world: World, script: Script, tries: number): void {
   if (tries === 0 || script.toolsChanged()) return
   world.host.clock.after(500, () => tellChange(world, script, tries - 1))
@@ -347,29 +343,29 @@ function strike({ host }: World, server: SimServer, { fault, seconds }: Fault, n
   })
 }
 
-/** What a server that is started anew was at ends with one error, if it must. */
+/** Replacing a server may end each of its calls with one error. */
 function reload(world: World, name: string, how: OpOf<'reload'>['how']): void {
   const { ledger } = world.host
   ledger.reloaded(name)
   for (const entry of ledger.all) {
     if (entry.service === name || entry.method.endsWith('/list')) entry.mustSucceed = false
-    // A call that comes to the proxy after the change has a name that may be of any server which is starting.
+    // A call that comes after the change may be for any server that is starting.
     if (entry.service === name && entry.answers.length === 0)
       entry.budgetMs = Math.max(entry.budgetMs, LIST_MS)
   }
   world.reload(name, how)
 }
 
-// Single requests in the sessions of others, and in those that have ended.
+// Single requests in the sessions of other clients, and in sessions that have ended.
 
 interface Visit {
   readonly plan: ClientPlan
   readonly session: string
-  /** The balancer chooses where none is given. */
+  /** By default the balancer chooses the instance. */
   readonly label?: string
 }
 
-/** Sends a request in the session, which must not be served. */
+/** Sends a request in the session, which the proxy must not serve. */
 export function visit({ host }: World, { plan, session, label }: Visit, onServed: () => void): void {
   const { http } = plan
   if (http === undefined) return
@@ -389,7 +385,6 @@ export function visit({ host }: World, { plan, session, label }: Visit, onServed
   requests.send(requestText(request, http, host.dice(name)), { head })
 }
 
-/** A client sends a request in the session of another one. */
 function steal(world: World, thief: SimClient, owner: SimClient | undefined): void {
   const session = owner?.wire.session
   if (owner === undefined || session === undefined) return

@@ -1,11 +1,11 @@
-// Plans with nothing special about them, for runs in which one thing is.
+// Plans without peculiarities, for runs that vary one thing.
 
 import type { PipeShape } from './byte-flow.js'
 import type { ClientPlan, LimitsPlan, Plan, ServerPlan } from './plan.js'
 
 const KiB = 1024
 
-/** Limits that nothing reaches. */
+/** No run reaches these limits. */
 export const roomyLimits: LimitsPlan = {
   lineBytesMax: 64 * KiB,
   backlogBytesHigh: 32 * KiB,
@@ -18,7 +18,7 @@ export const roomyLimits: LimitsPlan = {
   roomy: true,
 }
 
-/** A pipe that keeps nothing back. */
+/** A pipe without delays and with large chunks. */
 const whole: PipeShape = { chunkMax: 64 * KiB, delayMsMax: 0, capacity: 64 * KiB }
 
 export function plainServer(name: string, more: Partial<ServerPlan> = {}): ServerPlan {
@@ -61,7 +61,6 @@ export function plainClient(name: string, more: Partial<ClientPlan> = {}): Clien
   }
 }
 
-/** One client and what else is given. */
 export function plainPlan(parts: Partial<Plan> & Pick<Plan, 'servers'>): Plan {
   return { seed: 1, logs: false, limits: roomyLimits, clients: [plainClient('c0')], ops: [], ...parts }
 }

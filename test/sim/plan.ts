@@ -1,50 +1,50 @@
-// What a simulation is made of, drawn before it starts: plain data, so that parts
-// of it can be left out.
+// A plan is plain data that is drawn before the simulation starts, so that `shrink.ts` can leave parts of it
+// out.
 
 import type { FlowShape, PipeShape } from './byte-flow.js'
 import type { FaultName } from './matrix.js'
 import type { HttpPlan } from './http-requests.js'
 import type { Askable, Returns, Head } from './request-meta.js'
 
-/** After so long a start is given up that is not answered (`startTimeout`): from then on what was broken is mended. */
+/** The proxy gives up a start after this time (`startTimeout`). */
 export const START_MS = 30_000
 
-/** A call may take so many times its timeout in all. */
+/** The total time of a call as a multiple of its timeout. */
 export const TOTAL = 2
 
 export interface ServerPlan {
   readonly name: string
   readonly kind: 'stdio' | 'http'
-  /** It has no sessions; a handshake comes first unless given. */
+  /** The server has no sessions. By default it does. */
   readonly isStateless?: boolean
-  /** What its configuration says that it speaks: a handshake unless given. */
+  /** The configured `protocol`. The default is a handshake. */
   readonly protocol?: 'auto' | '2026-07-28'
   readonly isolation: 'auto' | 'shared' | 'session'
   readonly concurrency: number
   readonly processes: number
   readonly timeoutMs: number
-  /** A call may take so many times its timeout in all; `TOTAL` unless given. */
+  /** The total time of a call as a multiple of its timeout. The default is `TOTAL`. */
   readonly total?: number
   readonly idleTimeoutMs: number | undefined
   readonly onTimeout: 'cancel' | 'restart'
   readonly restartDelayMs: number
-  /** From `initialize` to its answer. */
+  /** The time from `initialize` to its answer. */
   readonly initMs: number
   readonly offers: readonly ('resources' | 'prompts' | 'logging' | 'completions')[]
-  /** Its tools have schemas, so that arguments are checked. */
+  /** Its tools have schemas, so the proxy checks arguments. */
   readonly schema: boolean
   readonly heedsEof: boolean
   readonly heedsTerm: boolean
-  /** It drops a call that was cancelled; else it answers all the same. */
+  /** It drops cancelled calls. Otherwise it answers them. */
   readonly heedsCancel: boolean
-  /** It has a tool to whose calls a user must agree. */
+  /** It has a tool that requires the consent of the user. */
   readonly confirms?: boolean
-  /** Faults may strike it; all others must not notice. */
+  /** Faults may strike it. Other servers must not be affected. */
   readonly faulty: boolean
   readonly stdin: PipeShape
   readonly stdout: PipeShape
   readonly exitDelayMsMax: number
-  /** Over HTTP: answers come as events; it has a stream of its own. */
+  /** Over HTTP: `events` sends answers as events; `standalone` offers a stream outside of requests. */
   readonly events: boolean
   readonly standalone: boolean
 }
@@ -53,17 +53,17 @@ export interface ClientPlan {
   readonly name: string
   readonly revision: string
   readonly capabilities: readonly ('sampling' | 'elicitation' | 'roots')[]
-  /** `proper` waits for the answer to `initialize`; `eager` does not; `bare` never says it. */
+  /** `proper` waits for the answer to `initialize`, `eager` does not, and `session` never sends `initialize`. */
   readonly manners: 'proper' | 'eager' | 'session'
   readonly input: FlowShape
   readonly output: PipeShape
-  /** How long it takes to answer a question; undefined never does. */
+  /** How long it takes to answer a question. Undefined is never. */
   readonly answerMs: number | undefined
-  /** What its requests without a session say that it can be asked: each is one of these. */
+  /** The capabilities that its requests without a session declare. Each request has one of these sets. */
   readonly sets?: readonly (readonly Askable[])[]
-  /** How much longer than one proxy alone several instances may take. */
+  /** The additional time that several instances may take. */
   readonly patienceMs?: number
-  /** How it comes over HTTP; it is at the proxy's stdin and stdout without. */
+  /** By default the client uses the proxy's stdin and stdout. */
   readonly http?: HttpPlan
 }
 
@@ -71,7 +71,7 @@ export type ReadMethod = 'resources/read' | 'prompts/get' | 'completion/complete
 
 export type ListMethod = 'tools/list' | 'resources/list' | 'prompts/list' | 'resources/templates/list'
 
-/** Which client, and which server, by their places. */
+/** Places in the plan. */
 interface OfClient {
   readonly client: number
 }
@@ -80,33 +80,33 @@ interface OfServer {
 }
 type OfBoth = OfClient & OfServer
 
-/** Of a request without a session: what its head says, and with which its client comes back first. */
+/** For a request without a session: its HTTP header fields, and those of the first attempt to come back. */
 interface Headed {
   readonly head?: Head
   readonly returnHead?: Head
   readonly can: readonly Askable[]
 }
 
-/** What the server of a read wants to know first. */
+/** `asks` determines what the server asks first. */
 interface Read {
   readonly method: ReadMethod
   readonly asks?: number
 }
 
-/** One thing that happens, so many milliseconds after the one before. */
+/** An operation, `gapMs` after the one before. */
 export type Op = { readonly gapMs: number } & (
   | ({ readonly kind: 'call'; readonly work: Work; readonly spelling: Spelling } & OfBoth)
   | ({ readonly kind: 'batch'; readonly works: readonly Work[] } & OfBoth)
   | ({ readonly kind: 'read' } & OfBoth & Read)
   | ({ readonly kind: 'list'; readonly method: ListMethod } & OfClient)
-  /** `afterMs` is how long its client takes to come back. */
+  /** `afterMs` is the time until the client comes back with answers. */
   | ({ readonly kind: 'stateless-call'; readonly work: Work } & OfBoth &
       Headed & { readonly returns: Returns; readonly afterMs: number })
   | ({ readonly kind: 'stateless-read' } & OfBoth &
       Headed &
       Read & { readonly returns?: Returns; readonly afterMs?: number })
   | ({ readonly kind: 'stateless-list'; readonly method: ListMethod } & OfClient & Headed)
-  /** `followed` are servers of which it follows a resource. */
+  /** `followed` are the servers of which the client follows a resource. */
   | ({
       readonly kind: 'listen'
       readonly followed: readonly number[]
@@ -125,13 +125,13 @@ export type Op = { readonly gapMs: number } & (
   | { readonly kind: 'clock'; readonly days: number }
   | { readonly kind: 'restart'; readonly instance: number; readonly how: 'kill' | 'drain' }
   | { readonly kind: 'away'; readonly instance: number; readonly seconds: number }
-  /** It sends a request in the session of another client. */
+  /** Sends a request in the session of another client. */
   | ({ readonly kind: 'steal'; readonly from: number } & OfClient)
 )
 
 export type OpOf<K extends Op['kind']> = Extract<Op, { readonly kind: K }>
 
-/** What needs no more words. */
+/** Operations that have no further members. */
 type ClientOpKind =
   | ('level' | 'ping' | 'roots' | 'garbage' | 'twin' | 'unknown' | 'unlisten')
   | ('pause' | 'resume' | 'finish' | 'vanish' | 'cut')
@@ -139,10 +139,10 @@ type ClientOpKind =
 /** How an id is written: `7`, `"7"`, `7.0` or `"c7é"`. */
 export type Spelling = 'number' | 'string' | 'decimal' | 'text'
 
-/** What a changed configuration does to one server. */
+/** The change of one server in the new configuration. */
 export type ReloadKind = 'nothing' | 'retimed' | 'removed' | 'described'
 
-/** The limits of the proxy, small enough to be reached. */
+/** Limits of the proxy, small enough to be reached. */
 export interface LimitsPlan {
   readonly lineBytesMax: number
   readonly backlogBytesHigh: number
@@ -152,22 +152,21 @@ export interface LimitsPlan {
   readonly callsMax: number
   readonly outgoingBytesMax: number
   readonly processesMax: number
-  /** None of them is ever reached. */
+  /** No run reaches any of these limits. */
   readonly roomy: boolean
 }
 
-/** The HTTP front of the proxy, and how soon it does what takes it long. */
 export interface FrontPlan {
   readonly answerWaitMs: number
   readonly eventsMax: number
-  /** What bodies may hold together, a few messages perhaps. */
+  /** The limit on the bytes of all request bodies. It may hold only a few messages. */
   readonly bodiesBytesMax?: number | undefined
 }
 
 /** Instances of a gateway that share a store. */
 export interface InstancesPlan {
   readonly count: number
-  /** On each way to the store and back. */
+  /** The longest delay of each way to the store and back. */
   readonly delayMsMax: number
 }
 
@@ -178,43 +177,42 @@ export interface Plan {
   readonly limits: LimitsPlan
   readonly servers: readonly ServerPlan[]
   readonly clients: readonly ClientPlan[]
-  /** When a process starts that only one client uses: with its first call, unless given. */
+  /** When a process for a single client starts. The default is its first call. */
   readonly ownStart?: 'with-call' | 'with-client'
-  /** What is on the disk; lists are kept in memory only without it. */
+  /** The files on disk. Without this, lists are kept only in memory. */
   readonly kept?: KeptPlan
-  /** Without one, nobody comes over HTTP. */
+  /** Without this, no client uses HTTP. */
   readonly front?: FrontPlan
-  /** All clients come over HTTP then. */
+  /** All clients then use HTTP. */
   readonly instances?: InstancesPlan
   readonly ops: readonly Op[]
 }
 
-// What a call asks a scripted server to do: the script stands in its arguments.
+// The work of a call. A scripted server reads it from the arguments.
 
-/** Spellings that somebody who reads and writes JSON again would change. */
+/** Spellings that a program changes when it parses and writes JSON. */
 export const ODDITIES = '"odd":1.0,"odd":[1e2,12345678901234567890,"\\u0041\\/"]'
 
-/** Deeds that end with an answer which a client must be given, and those that do not. */
+/** Work that ends with an answer which the client must receive, and work that does not. */
 const answered = ['echo', 'progress', 'ask', 'log', 'big', 'refuse'] as const
 const unanswered = ['hang', 'exit-before', 'exit-half', 'exit-with', 'oversize'] as const
 export const workKinds = [...answered, ...unanswered, 'twice', 'wrong-id', 'junk'] as const
 
-/** Asks for several things at once, and again: only clients without sessions want it done, and it is drawn apart. */
+/** Asks several questions in each round. Only clients without sessions use it, so it is drawn separately. */
 const ROUNDS = 'rounds'
 
-/** How a server goes about one call. */
 export type WorkKind = (typeof workKinds)[number] | typeof ROUNDS
 
 export interface Work {
   readonly kind: WorkKind
   /** How long it takes. */
   readonly ms: number
-  /** How many steps, or KiB. */
+  /** The number of steps, or KiB. */
   readonly n: number
   readonly padding?: string
 }
 
-/** Deeds of every server, and of all that answer. */
+/** Work for every server, and work that leads to an answer. */
 export const kindly: ReadonlySet<WorkKind> = new Set(answered)
 export const answeredKinds: ReadonlySet<WorkKind> = new Set([...answered, 'twice', 'junk'])
 
@@ -222,20 +220,20 @@ export function isWorkKind(text: string | undefined): text is WorkKind {
   return text === ROUNDS || workKinds.some((kind) => kind === text)
 }
 
-// What an earlier run of the proxy has left on disk.
+// The files that an earlier run of the proxy has left on disk.
 
-/** What is kept of one server; all but the first four must not be believed. */
+/** The stored entry of one server. The proxy must reject all but the first four kinds. */
 export type Left =
   | 'nothing'
-  /** What it says today. */
+  /** The lists that the server has now. */
   | 'same'
-  /** Lists that it has no more. */
+  /** Lists that the server no longer has. */
   | 'stale'
-  /** That its last start failed. */
+  /** A record that its last start failed. */
   | 'silent'
-  /** A list whose items are no JSON. */
+  /** A list whose items are not JSON. */
   | 'damaged'
-  /** An entry of which a member is missing. */
+  /** An entry that lacks a member. */
   | 'torn'
   /** A server of the same name with other values, as another schema may have it. */
   | 'other-values'
@@ -243,20 +241,20 @@ export type Left =
   | 'other-file'
 
 export interface KeptPlan {
-  /** Of each server, in their order. */
+  /** In the order of the servers. */
   readonly left: readonly Left[]
-  /** What is wrong with the disk until everything is mended. */
+  /** The fault of the disk. It lasts until all faults stop. */
   readonly disk: 'well' | 'full' | 'unreadable' | 'no-folder'
   /** Only the first half of the file was written. */
   readonly isTorn: boolean
 }
 
-/** What nobody may be shown has this word in it. */
+/** Part of every name that no client may be shown. */
 export const ALIEN = 'alien'
 
 export const GONE = 'gone'
 
-/** Whether clients may be shown what was left of a server. */
+/** Whether clients may be shown the stored lists of a server. */
 export function isShown({ left, disk, isTorn }: KeptPlan, at: number): boolean {
   const what = left[at] ?? 'nothing'
   return ['same', 'stale', 'silent'].includes(what) && disk !== 'unreadable' && !isTorn

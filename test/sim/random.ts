@@ -1,7 +1,6 @@
-// Chance that can be had again: everything drawn follows from a seed and a name.
-//
-// Each stream, process and client draws from a sequence of its own, so that
-// leaving out one operation changes little of what happens to the others.
+// Reproducible random numbers: they follow from a seed and a name.
+// Each stream, process and client has its own sequence, so that leaving out one operation changes little for the
+// others.
 
 export class Random {
   #state: number
@@ -10,7 +9,6 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** The sequence that belongs to a name under a seed. */
   static of(seed: number, name: string): Random {
     let hash = 0x811c9dc5 ^ Math.imul(seed, 0x9e3779b1)
     for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), 0x01000193)
@@ -25,7 +23,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 
-  /** An integer from `least` to `most`, both included. */
+  /** Both bounds are included. */
   int(least: number, most: number): number {
     return least + this.below(most - least + 1)
   }
@@ -42,7 +40,7 @@ export class Random {
     return choices[this.int(0, choices.length - 1)] ?? choices[0]
   }
 
-  /** A key, as often as its weight says; undefined when none has any. */
+  /** A key with the probability of its weight. Undefined if all weights are 0. */
   weighted<K extends string>(weights: readonly (readonly [K, number])[]): K | undefined {
     const total = weights.reduce((sum, [, weight]) => sum + weight, 0)
     let left = this.next() * total

@@ -1,6 +1,5 @@
-// What the audit of a proxy says of its calls, against what clients sent and were told.
-//
-// A client that has vanished, or that has cancelled, may have no answer though its call has a line.
+// Compares the audit log of a proxy with the ledger.
+// A call of a client that has vanished or cancelled may have an audit line and no answer.
 
 import { Audit } from '../../src/audit/audit.js'
 import type { CallEvent } from '../../src/index.js'
@@ -13,15 +12,15 @@ import { type Family, countOf } from '../../src/metrics/registry.js'
 
 const CALL = 'tools/call'
 
-/** What the front refuses by itself becomes no call. */
+/** Requests that the front itself refuses do not become calls. */
 const NO_CALL = /^HTTP \d|Header mismatch|Session not found|"instance-lost"/
 
-/** How the answer of a client and a line of the audit name an end. */
+/** How the answer of a client and a line of the audit end. */
 type End = 'asked' | 'result' | 'error'
 
 export class AuditWatch {
   readonly ended: (event: CallEvent) => void
-  /** Each with the nonce in its arguments. */
+  /** With the nonce in its arguments. */
   readonly #lines: { readonly nonce: string; readonly line: unknown }[] = []
 
   constructor(wallNow: () => number, wrong: Wrong) {
@@ -33,7 +32,6 @@ export class AuditWatch {
     this.ended = audit.ended
   }
 
-  /** Compares the lines with the ledger, when everything has come to rest. */
   judge(ledger: Ledger): void {
     const sent = ledger.all.filter(({ method, about }) => method === CALL && about !== undefined)
     for (const nonce of new Set([
@@ -53,7 +51,7 @@ export class AuditWatch {
 }
 
 function compare(ledger: Ledger, nonce: string, entries: readonly Entry[], lines: readonly unknown[]): void {
-  // A call may have ended before the session of its client did, or before its instance.
+  // A call may have ended before the session of its client, or before its instance.
   const isUnheard = (entry: Entry): boolean =>
     textOf(entry).includes('Session not found') || (ledger.isDisturbed && NO_CALL.test(textOf(entry)))
   const open = entries.filter((entry) => isOpen(entry) || isUnheard(entry)).length
@@ -69,7 +67,7 @@ function compare(ledger: Ledger, nonce: string, entries: readonly Entry[], lines
   if (lines.length > entries.length) ledger.fail('wrong-audit', `${nonce} has ${lines.length} lines`)
 }
 
-/** It has no answer, or another instance has answered in place of the one that has the call. */
+/** The call has no answer, or another instance answered in place of the one that serves the call. */
 function isOpen({ answers: [answer] }: Entry): boolean {
   return answer === undefined || answer.text.includes('"instance-lost"')
 }
@@ -83,7 +81,7 @@ function endOf({ ok, text }: Entry['answers'][number]): End {
   return text.includes('"resultType":"input_required"') ? 'asked' : 'result'
 }
 
-/** A refusal without a code is a result that tells the model why. */
+/** A refusal without a code was sent as a result that explains the reason to the model. */
 function endIn(line: unknown): End | undefined {
   const outcome = textAt(line, 'outcome')
   if (outcome === 'asked') return 'asked'
@@ -92,18 +90,16 @@ function endIn(line: unknown): End | undefined {
   return isResult ? 'result' : 'error'
 }
 
-// Whether the metrics of a proxy count what clients sent and were told, as the ledger has it.
-//
-// The ledger knows of each answer what kind it was. A request without an answer, or one that was refused by a status of HTTP,
-// may or may not have got to where calls are counted.
+// Compares the call metrics of a proxy with the ledger.
+// A request without an answer, or with an HTTP error status, may or may not have become a call.
 
-/** Errors that are no error of the one that refuses. */
+/** Errors that the metrics do not attribute to the proxy or a server. */
 const MISTAKES = [-32700, -32600, -32601, -32602, -32002]
 
-/** Refused by a status of HTTP, for its head, for a session that has ended, or for another instance: it may not have become a call. */
+/** Refused by HTTP status, for its header fields, for its session, or by another instance: perhaps not a call. */
 const BEFORE_CALLS = /^HTTP |"error":\{"code":-32020,|"Session not found"|"instance-lost"/
 
-/** The number may be another one for a client of the other era. */
+/** The code may differ for clients of the other era, so all codes count as one. */
 const ERROR = 'error'
 
 const SPREAD = ['resources/subscribe', 'resources/unsubscribe']
@@ -119,13 +115,13 @@ export class CountedCalls {
     if (server !== undefined) proxy.on('server', server)
   }
 
-  /** Every call has ended: the counts must be those of the ledger. */
+  /** Compares the counts at the end of a run. */
   judge(ledger: Ledger): void {
     const { certain, uncertain } = tallied(ledger.all)
     const counts = countsOf(this.#metrics.families[0])
     for (const kind of new Set([...certain.keys(), ...counts.keys()])) {
       const [method = ''] = kind.split(' ')
-      // Every instance that has the session asks its servers.
+      // Every instance with the session sends these requests to its servers.
       if (ledger.isSeveral && SPREAD.includes(method)) continue
       const least = certain.get(kind) ?? 0
       const most = least + (uncertain.get(method) ?? 0)
@@ -136,12 +132,12 @@ export class CountedCalls {
     this.#judgeServers(ledger, counts.get('tools/call') ?? 0)
   }
 
-  /** Every call that a server has executed was sent to it, and is counted there too. */
+  /** Every call that a server executed must also be counted upstream. */
   #judgeServers(ledger: Ledger, front: number): void {
     const executed = ledger.all.filter((entry) => entry.executed > 0).length
     const [, upstream] = this.#metrics.families
     const count = countsOf(upstream).get('tools/call') ?? 0
-    // What was begun by an instance that was killed ended with it.
+    // The counts of an instance that was killed are lost.
     if ((count < executed && !ledger.isDisturbed) || count > front)
       ledger.fail('miscounted', `servers have ${count} calls of ${front}, and executed ${executed}`)
   }
@@ -159,7 +155,7 @@ function countsOf(family: Family | undefined): ReadonlyMap<string, number> {
   return counts
 }
 
-/** The requests of each kind, and by method those of which nobody knows whether they became calls. */
+/** Counts requests by kind. `uncertain` has those that may not have become calls, by method. */
 function tallied(entries: readonly Entry[]): Record<'certain' | 'uncertain', Map<string, number>> {
   const [certain, uncertain] = [new Map<string, number>(), new Map<string, number>()]
   for (const { method: written, answers } of entries) {

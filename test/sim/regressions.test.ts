@@ -1,5 +1,3 @@
-// What was found once does not come back.
-
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { inTurn } from './in-turn.js'

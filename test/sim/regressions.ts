@@ -1,6 +1,6 @@
-// Plans in which something was found once, made small. They are kept as data, one in each line of `regressions.jsonl`,
-// since the simulator draws another plan from the same seed when it learns something new. A line leaves out what
-// `plain-plan.ts` says anyway; null stands for undefined.
+// Small plans that once failed. They are kept as data, one in each line of `regressions.jsonl`, since a seed gives
+// another plan after each change of the simulator. A line omits what equals `plain-plan.ts`, and null means
+// undefined.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -51,7 +51,7 @@ function withUndefined(value: unknown): any {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withUndefined(member)]))
 }
 
-/** The line for a plan: what the simulator prints when it has made a failing plan small. */
+/** The line that the simulator prints for a failing plan after shrinking it. */
 export function regressionLine(what: string, { servers, clients, ...more }: Plan): string {
   const plain = plainPlan({ servers: [] })
   const plan = {

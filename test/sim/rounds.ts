@@ -1,23 +1,22 @@
-// What a server without sessions has asked, and what its clients come back with (MCP 2026-07-28, Multi Round-Trip
-// Requests).
-//
-// Nothing of it belongs to one process: whichever gets the next request goes on with the call.
+// The questions of a server without sessions, and the answers that its clients return (MCP 2026-07-28, Multi
+// Round-Trip Requests).
+// No process owns them: any process of the server can continue a call.
 
 import { at, clientOf, noncesIn, textAt } from './json.js'
 import type { Ledger } from './ledger.js'
 
-/** What is still to be asked during one call. */
+/** The remaining questions of a call. */
 export interface ToAsk {
-  /** Rounds, with the one that is being answered. */
+  /** Rounds, with the current one. */
   readonly rounds: number
   readonly atOnce: number
-  /** Whether its client is given a state to come back with. */
+  /** Whether results have a state for the client to return. */
   readonly hasState: boolean
-  /** Whether the first round asks for nothing but to be asked again. */
+  /** Whether the result of the first round only asks to be called again. */
   readonly waits: boolean
 }
 
-/** What a client was asked before, and has not answered now. */
+/** The same after a client has returned; `missing` are the unanswered questions. */
 export interface Returned extends ToAsk {
   readonly missing: readonly Question[]
 }
@@ -35,16 +34,16 @@ interface Round extends ToAsk {
 
 interface Came {
   readonly instance: string
-  /** Of the request, and of the first one of its call. */
+  /** The nonces of the request, and of the first request of its call. */
   readonly about: string
   readonly nonce: string
   readonly message: unknown
   readonly text: string
-  /** It only reads, and may be sent again when it was lost. */
+  /** A read, which may be sent again after it was lost. */
   readonly isRead?: boolean
 }
 
-/** What a call asks for is drawn with its work; `n` is 0 where it asks for one thing. */
+/** The work of a call determines its questions. `n` is 0 for one question. */
 export function askedBy({ n }: { readonly n: number }): ToAsk {
   return {
     rounds: 1 + (n % 2),
@@ -57,7 +56,7 @@ export function askedBy({ n }: { readonly n: number }): ToAsk {
 export class Rounds {
   readonly #ledger: Ledger
   readonly #server: string
-  /** By their states, which clients may spell otherwise; those without one by their calls. */
+  /** By decoded state, which clients may spell differently, or by call where no state was given. */
   readonly #rounds = new Map<string, Round>()
   readonly #questions = new Map<string, { readonly nonce: string; readonly mark: string }>()
   readonly #seen = new Set<string>()
@@ -68,7 +67,7 @@ export class Rounds {
     this.#ledger = ledger
   }
 
-  /** What a request comes back to; undefined for the first one of a call. */
+  /** The round that a request continues. Undefined for the first request of a call. */
   returned(came: Came): Returned | undefined {
     const { instance, about, nonce, message, text } = came
     const state = stateIn(text)
@@ -88,7 +87,7 @@ export class Rounds {
     return { ...(round ?? askedBy({ n: 0 })), missing: asked.filter(({ key }) => !keys.includes(key)) }
   }
 
-  /** Raw JSON of the result that asks for what is missing, or for more; undefined when nothing is left to be asked. */
+  /** Raw JSON of the result that asks for the missing or for new answers. Undefined when no question remains. */
   next(nonce: string, to: ToAsk | Returned, can: readonly string[]): string | undefined {
     if (can.length === 0) return undefined
     const missing = 'missing' in to ? to.missing : []
@@ -111,7 +110,7 @@ export class Rounds {
   #ask(nonce: string, to: ToAsk, asked: readonly Question[]): string {
     const { rounds, atOnce, hasState, waits } = to
     const isStated = hasState || asked.length === 0
-    // Whoever reads it and writes it again would change it.
+    // A client that parses and writes the state again changes this spelling.
     const state = isStated ? `"\\u0041\\/${this.#server} ${++this.#count}"` : undefined
     const round = { nonce, rounds, atOnce, hasState, waits, asked }
     this.#rounds.set(state === undefined ? nonce : decoded(state), round)
@@ -126,7 +125,7 @@ export class Rounds {
     return `{"resultType":"input_required",${members.join(',')}}`
   }
 
-  /** The answer belongs to this question, and is its own client's. */
+  /** Whether the answer belongs to this question and comes from its client. */
   #judge({ instance, nonce, text }: Came, key: string, answer: unknown): void {
     const said = textAt(answer, 'said') ?? ''
     const question = this.#questions.get(key)
@@ -146,9 +145,9 @@ function decoded(state: string): string {
   return String(JSON.parse(state))
 }
 
-// What scripted servers ask, so that it can be told which of several questions an answer is for.
+// Questions of scripted servers. Each has a mark, which shows what an answer belongs to.
 
-/** What a client can be asked, in the order in which servers choose. */
+/** Capabilities, in the order in which servers choose. */
 export const askable = ['sampling', 'elicitation', 'roots'] as const
 
 const methods: Readonly<Record<string, string>> = {
@@ -165,7 +164,7 @@ export function neededFor(method: string): string | undefined {
   return Object.keys(methods).find((capability) => methods[capability] === method)
 }
 
-/** A word that stands in one question and in its answer, and nowhere else. */
+/** Appears in one question and in its answer only. */
 export function markOf(name: string): string {
   return `mark:${name};`
 }
@@ -174,7 +173,7 @@ export function markIn(text: string): string | undefined {
   return /mark:[a-z]\d+[#~]\d+-\d+;/.exec(text)?.[0]
 }
 
-/** Params that are still the question's own once what belongs to a session is left out. */
+/** Params that identify the question even without the parts that only sessions have. */
 export function questionParams(capability: string, about: string): string {
   switch (capability) {
     case 'elicitation':
@@ -186,7 +185,7 @@ export function questionParams(capability: string, about: string): string {
   }
 }
 
-/** What a client says to a question; `how` makes it other words. */
+/** The answer of a client to a question. `how` varies the wording. */
 export function answerTo(question: unknown, nonce: string, how: string): string {
   const mark = markIn(JSON.stringify(question)) ?? ''
   const isForm = textAt(question, 'method') === 'elicitation/create'

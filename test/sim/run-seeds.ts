@@ -1,11 +1,9 @@
-// Seeds as tests.
-
 import assert from 'node:assert/strict'
 import { type RunKind, drawKind, optionsOf } from './draw-kind.js'
 import { inTurn } from './in-turn.js'
 import { failuresText, simulate } from './simulate.js'
 
-/** Failing seeds after which the rest is not tried. */
+/** The test stops after this many failing seeds. */
 const FAILED_MAX = 5
 
 interface Seeds {
@@ -14,7 +12,7 @@ interface Seeds {
   readonly ops: number
 }
 
-/** Runs `count` seeds, and prints for each that fails the command that repeats it. */
+/** Prints for each failing seed the command that repeats it. */
 export async function runSeeds(kind: RunKind, { from, count, ops }: Seeds): Promise<void> {
   const failed: string[] = []
   for (let seed = from; seed < from + count && failed.length < FAILED_MAX; seed++) {

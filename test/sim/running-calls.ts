@@ -1,4 +1,4 @@
-// The calls in progress at a scripted server, which does with each what its arguments say.
+// The calls in progress at a scripted server, which does what their arguments say.
 
 import type { ScriptHost, ServerOutput } from './script.js'
 import { capabilitiesIn, wantsLogs } from './request-meta.js'
@@ -9,7 +9,7 @@ import { askable, askedBy, markIn, markOf, methodOf, questionParams } from './ro
 import type { ServerFacts } from './server.js'
 import { type WorkKind, ODDITIES, type Work, isWorkKind } from './plan.js'
 
-/** Those that end the process or spoil its answers; nobody does them once all is calm. */
+/** Work that ends the process or spoils its answers. It becomes harmless once all faults have stopped. */
 const unkind: readonly WorkKind[] = ['exit-before', 'exit-half', 'exit-with', 'oversize', 'wrong-id']
 
 export class RunningCalls {
@@ -17,10 +17,10 @@ export class RunningCalls {
   readonly #facts: ServerFacts
   readonly #ledger: Ledger
   readonly #output: ServerOutput
-  /** Of a server without sessions: what it has asked before. */
+  /** Only for a server without sessions. */
   readonly #rounds: Rounds | undefined
   readonly #calls = new Map<string, Called>()
-  /** Over HTTP every message travels alone, and a cancel may overtake its call. */
+  /** Over HTTP a cancel may overtake its call. */
   readonly #cancelledBefore = new Set<string>()
   readonly #asked = new Map<string, Asked>()
   #questions = 0
@@ -37,14 +37,14 @@ export class RunningCalls {
     return this.#calls.has(id)
   }
 
-  /** Answers the oldest call now; false when there is none. */
+  /** Answers the oldest call now. False when none is in progress. */
   hurry(): boolean {
     const [call] = this.#calls.values()
     if (call !== undefined) this.#answer(call, '')
     return call !== undefined
   }
 
-  /** `declared` is what its client said that it can be asked. */
+  /** `declared` are the capabilities of its client. */
   take(id: string, message: unknown, text: string, declared: unknown): void {
     const args = at(message, 'params', 'arguments')
     const [nonce = ''] = noncesIn(textAt(args, 'nonce') ?? '')
@@ -62,7 +62,7 @@ export class RunningCalls {
     this.#do({ kind: isWorkKind(kind) ? kind : 'echo', ...work }, call)
   }
 
-  /** Nobody wants the answer to this request any more; `text` is what says so. */
+  /** `text` is the message that cancels the request. */
   cancelled(id: string, text: string): void {
     const job = this.#calls.get(id)?.job
     if (job?.cancelled === true) this.#ledger.fail('cancelled-twice', `${this.#host.name}: ${text}`)
@@ -127,7 +127,7 @@ export class RunningCalls {
   }
 
   #log({ id, nonce, message }: Called): void {
-    // Without sessions only who asks for it with the call hears of it.
+    // Without sessions, log messages go only to a request that asks for them.
     if (this.#rounds !== undefined && !wantsLogs(message)) return
     const data = `n:${nonce}; ${this.#output.stamp()}`
     this.#output.notify('notifications/message', `{"level":"error","data":"${data}"}`, id)
@@ -145,7 +145,7 @@ export class RunningCalls {
     })
   }
 
-  /** A server without sessions ends the request with what it wants to know; false of all others. */
+  /** A server without sessions ends the request with its questions. False for other servers. */
   #isAlone(call: Called, work: Work): boolean {
     if (this.#rounds === undefined) return false
     const asked = this.#rounds.next(
@@ -161,9 +161,9 @@ export class RunningCalls {
     return true
   }
 
-  /** Asks the client whatever it declared that it can be asked. */
+  /** Asks a question that the capabilities of the client allow. */
   #ask(call: Called): void {
-    // It was hurried: whoever has answered a call asks nothing about it.
+    // `hurry` has answered the call.
     if (call.job.done) return
     const can = askable.find((name) => at(call.declared, name) !== undefined)
     if (can === undefined) return this.#answer(call, 'nobody to ask')
@@ -172,7 +172,7 @@ export class RunningCalls {
     this.#answer(call, 'no way to ask')
   }
 
-  /** Asks for up to three things at once, so many times. */
+  /** Asks up to three questions together, in `left` rounds. */
   #askAll(call: Called, work: Work, left: number): void {
     if (call.job.done) return
     const can = askable.filter((name) => at(call.declared, name) !== undefined)
@@ -219,17 +219,17 @@ export class RunningCalls {
   }
 }
 
-/** A question about a call that was given up may be taken for one about another call of the same client. */
+/** A question about a cancelled call may have reached another call of the same client. */
 function isTiedAnew({ job, nonce: about }: Asked, nonce: string): boolean {
   return job.cancelled && clientOf(nonce) === clientOf(about)
 }
 
-/** What a server without sessions says of each result. */
+/** A server without sessions adds `resultType`. */
 function typed(rest: string): string {
   return rest.replace(/^"result":\{(?!"resultType")/, '"result":{"resultType":"complete",')
 }
 
-/** What it has asked, and what it does with the answer. */
+/** A question, and the continuation of its call. */
 interface Asked {
   readonly nonce: string
   readonly mark: string
@@ -239,13 +239,13 @@ interface Asked {
 
 interface Called {
   readonly id: string
-  /** Of the first request of the call, and of the one that it came with. */
+  /** The nonces of the first request of the call, and of the current one. */
   readonly nonce: string
   readonly about: string
   readonly message: unknown
   readonly token: string | undefined
   readonly declared: unknown
   readonly job: Job
-  /** What its client comes back to, where it does. */
+  /** The round that the request continues. */
   readonly back: Returned | undefined
 }

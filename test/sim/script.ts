@@ -1,4 +1,5 @@
-// A scripted MCP server of either era: what it says in response to what it receives. `StdioServer` and `HttpServer` carry it.
+// A scripted MCP server of either era: its responses to the messages that it receives. `StdioServer` and `HttpServer`
+// carry them.
 
 import type { SimContext } from './byte-flow.js'
 import { at, clientOf, noncesIn, parse, rawId, rawRequestId, textAt } from './json.js'
@@ -12,29 +13,29 @@ export type Milestone =
 
 export type Spoilt = 'twice' | 'wrong-id' | 'oversize' | 'exit-with' | 'exit-half'
 
-/** What the process or the session of a scripted server offers to its script. */
+/** The interface of a process or session to its script. */
 export interface ScriptHost {
-  /** `s0#3`: the server, and which of its processes. */
+  /** The server and the number of the process, as in `s0#3`. */
   readonly name: string
   readonly facts: ServerFacts
   readonly context: SimContext
-  /** It runs, and nobody has asked it to end. */
+  /** The process or session runs, and was not asked to end. */
   readonly stays: boolean
-  /** Says a message, on account of the request with the id `about`; false when there is no way to the client. */
+  /** Sends a message that belongs to the request `about`. False when no stream to the client is open. */
   say(text: string, about?: string): boolean
-  /** Says the first part of a message and no more. */
+  /** Sends only the first part of a message. */
   sayHalf(text: string, about?: string): void
   junk(): void
   after(delayMs: number, run: () => void): void
   exit(code: number): void
-  /** Something that a test may wait for has happened. */
+  /** Tests may wait for milestones. */
   reached(milestone: Milestone): void
 }
 
-/** The messages of one instance: all of them leave here, and may be spoilt here. */
+/** Sends the messages of one instance, and spoils some of them. */
 export class ServerOutput {
   readonly #host: ScriptHost
-  /** How the next answer is spoilt. */
+  /** The fault of the next answer. */
   spoilt: Spoilt | undefined
   #said = 0
 
@@ -68,12 +69,12 @@ export class ServerOutput {
     }
   }
 
-  /** False when there is no way to say it now; `about` is the id of the call that it belongs to. */
+  /** `about` is the id of the request that it belongs to. False when no stream is open. */
   notify(method: string, params: string, about?: string): boolean {
     return this.#host.say(`{"jsonrpc":"2.0","method":"${method}","params":${params}}`, about)
   }
 
-  /** What is said in order can be seen to have come in order. */
+  /** Numbers the messages, so that clients can check their order. */
   stamp(): string {
     return `@${this.#host.name}/${++this.#said};`
   }
@@ -84,11 +85,11 @@ export class Script {
   readonly #facts: ServerFacts
   readonly #output: ServerOutput
   readonly #calls: RunningCalls
-  /** What a server without sessions has asked; undefined for one with sessions. */
+  /** Undefined for a server with sessions. */
   readonly #rounds: Rounds | undefined
   readonly #followed = new Set<string>()
   readonly #clients = new Set<string>()
-  /** What requests that stay open want to hear of, by their ids as they were written. */
+  /** The open `subscriptions/listen` requests by raw id. */
   readonly #listens = new Map<string, { readonly hasTools: boolean; readonly uris: readonly string[] }>()
   #declared: unknown
   #isOpen = false
@@ -103,28 +104,28 @@ export class Script {
     this.#calls = new RunningCalls(host, this.#output, this.#rounds)
   }
 
-  /** It runs, and the proxy has opened it. */
+  /** It runs, and the proxy has initialized it. */
   get isUp(): boolean {
     return this.#isOpen && this.#host.stays
   }
 
-  /** It runs, and its answer to what opens it was lost: the proxy waits for it as long as a start may take. */
+  /** It runs, and its answer to `initialize` was lost, so the proxy waits until the start times out. */
   get isMute(): boolean {
     return this.#isMute && this.#host.stays
   }
 
-  /** What it was told that its clients can do, as one text. */
+  /** The client capabilities that it received, as one text. */
   get declared(): string {
     const said = this.#declared
     return setOf(typeof said === 'object' && said !== null ? Object.keys(said) : [])
   }
 
-  /** Whether it has worked for this client. */
+  /** Whether it has executed a call of this client. */
   serves(client: string): boolean {
     return this.#clients.has(client)
   }
 
-  /** Ends what it is at with an answer that is spoilt; the next answer, when it is at nothing. */
+  /** Spoils the answer of the call in progress, or else the next answer. */
   blurt(how: Spoilt): void {
     this.#output.spoilt ??= how
     if (this.#release() || this.#calls.hurry()) return
@@ -148,12 +149,12 @@ export class Script {
     toServer(text, { to: this.#host.name, pass, reply })
   }
 
-  /** Nobody listens any more on the stream of this request; a client that has a session may come back. */
+  /** The client closed the stream of a request. A client with a session may resume it. */
   left(id: string): void {
     if (this.#rounds !== undefined) this.#cancelled(id, `nobody listens to the stream of ${id}`)
   }
 
-  /** Says that the list of tools has changed; false when there is no way to say it now. */
+  /** Announces a change of the tools. False when no stream is open. */
   toolsChanged(): boolean {
     const method = 'notifications/tools/list_changed'
     if (this.#rounds === undefined) return !this.#isOpen || this.#output.notify(method, '{}')
@@ -161,7 +162,7 @@ export class Script {
     return true
   }
 
-  /** Says that resources have changed to whoever follows them. */
+  /** Announces changes of all resources that clients follow. */
   updated(): void {
     const method = 'notifications/resources/updated'
     const about = (uri: string): string => `"uri":${JSON.stringify(uri)},"by":"${this.#output.stamp()}"`
@@ -170,7 +171,7 @@ export class Script {
       for (const uri of uris) this.#tell(id, method, `${about(uri)},`)
   }
 
-  /** Without a session nobody has asked for it. */
+  /** Without a session, log messages need a request that asks for them. */
   log(): void {
     if (!this.#isOpen || this.#rounds !== undefined) return
     this.#output.notify('notifications/message', `{"level":"error","data":"${this.#output.stamp()}"}`)
@@ -202,7 +203,7 @@ export class Script {
       case 'tools/call':
         if (this.#facts.hasTool(textAt(message, 'params', 'name')))
           return this.#calls.take(id, message, text, this.#declared)
-        // Nothing but `work` is ever called of what it has. One that could not list may be asked what it had once.
+        // Clients call no other tool, unless a tool list from an earlier run still has it.
         if (!this.#facts.struck) ledger.fail('gone-tool', `${this.#host.name} was asked ${text}`)
         return this.#refuse(id, -32602, 'no such tool')
       case 'resources/read':
@@ -223,14 +224,14 @@ export class Script {
     this.#wrong(`has no sessions and was told ${text}`)
   }
 
-  /** Says what is wrong with a request of another era; false when it is not served for that. */
+  /** Reports a request of the wrong era. False when it must not be served. */
   #isOfEra(method: string, id: string, message: unknown, text: string): boolean {
     if (this.#rounds === undefined) {
       if (method !== 'server/discover' && isOfNoSession(message))
         this.#wrong(`has sessions and was asked ${text}`)
       return true
     }
-    // It may be taken for a server with sessions while its era is not known.
+    // Until the proxy knows the era, it may take the server for one with sessions.
     const isProbe = method === 'initialize' && this.#facts.plan.protocol === 'auto'
     const isKnown = revisionIn(message) === STATELESS && capabilitiesIn(message) !== undefined
     if (isProbe) this.#refuse(id, -32601, 'no such method')
@@ -262,10 +263,10 @@ export class Script {
     }
   }
 
-  /** The request that opens it has come. The answer can be held back, and can get lost. */
+  /** Handles `initialize`. Its answer can be delayed or lost. */
   #open(answer: () => void): void {
     this.#held = (): void => {
-      // An answer with an id that nobody knows is none.
+      // The proxy ignores an answer with an unknown id.
       this.#isMute = this.#output.spoilt === 'wrong-id'
       answer()
       this.#host.reached('initialize-answered')
@@ -276,7 +277,7 @@ export class Script {
     this.#host.reached('initialize-read')
   }
 
-  /** Answers that request now; false when it has not come, or is answered. */
+  /** Answers `initialize` now. False when it has not come, or has been answered. */
   #release(): boolean {
     const held = this.#held
     this.#held = undefined
@@ -289,7 +290,7 @@ export class Script {
     this.#output.respond(id, `"result":${this.#facts.described()}`)
   }
 
-  /** Some of what can be read is given only to who has answered. */
+  /** A read may require answers of the client first. */
   #read(method: string, id: string, message: unknown, text: string): void {
     const asked = this.#rounds === undefined ? undefined : this.#asked(this.#rounds, message, text)
     this.#host.after(1, () => {
@@ -336,7 +337,7 @@ export class Script {
     if (!this.#listens.delete(id)) this.#calls.cancelled(id, text)
   }
 
-  /** Without sessions a result says its type, and for how long it may be kept. */
+  /** Without sessions, results have `resultType` and cache hints. */
   #result(id: string, result: string, isKept = false): void {
     if (this.#rounds === undefined) return this.#output.respond(id, `"result":${result}`)
     const head = `{"resultType":"complete"${isKept ? ',"ttlMs":0,"cacheScope":"private"' : ''}`
@@ -357,12 +358,12 @@ export class Script {
   }
 }
 
-/** One text for all who can be asked the same. */
+/** A key for clients with the same capabilities. */
 export function setOf(capabilities: readonly string[]): string {
   return capabilities.toSorted().join(' ')
 }
 
-/** What a request to a server with sessions does not say. */
+/** Whether the request has members that only the stateless era knows. */
 function isOfNoSession(message: unknown): boolean {
   const isReturn = ['requestState', 'inputResponses'].some(
     (name) => at(message, 'params', name) !== undefined,
@@ -370,7 +371,7 @@ function isOfNoSession(message: unknown): boolean {
   return isReturn || revisionIn(message) !== undefined
 }
 
-/** Of which call a request to read something is, and how much its client is to be asked before. */
+/** The call that a read belongs to, and the number that determines its questions. */
 function asksIn(message: unknown): { nonce: string; n: number } | undefined {
   const text = textAt(message, 'params', 'uri') ?? textAt(message, 'params', 'arguments', 'ask') ?? ''
   const [, n, nonce] = /ask\/(\d)\/n:([a-z]\d+-\d+);/.exec(text) ?? []

@@ -1,4 +1,4 @@
-// A seed has one trace, whichever seeds ran before. `npm run sim -- --twice` compares the traces of all seeds.
+// The trace of a seed does not depend on earlier seeds. `npm run sim -- --twice` compares the traces of all seeds.
 
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'

@@ -1,5 +1,3 @@
-// Runs with clients over HTTP, with clients without a session, and with several instances.
-
 import { before, test } from 'node:test'
 import { runSeeds } from './run-seeds.js'
 import { warm } from './warm.js'

@@ -1,4 +1,4 @@
-// Runs without HTTP: each request is answered once, in time and to its client, and the proxy leaves nothing behind.
+// Each request is answered once, in time and to its client, and the proxy leaves nothing behind.
 
 import { before, test } from 'node:test'
 import { runSeeds } from './run-seeds.js'

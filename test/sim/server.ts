@@ -1,4 +1,4 @@
-// A scripted server of either kind, as the rest of a simulation sees it.
+// A scripted server of either kind, as the other parts of a simulation see it.
 
 import type { FaultName } from './matrix.js'
 import type { Milestone, Script } from './script.js'
@@ -12,21 +12,20 @@ import { Rounds } from './rounds.js'
 
 export interface SimServer {
   readonly facts: ServerFacts
-  /** The instances that are up: processes, or sessions. */
+  /** The running processes or open sessions. */
   readonly scripts: readonly Script[]
-  /** Bytes that the proxy has written to it and it has not read. */
+  /** Bytes that the proxy has written and the server has not read. */
   readonly unread: number
-  /** Bytes that it has written and the proxy has not read. */
+  /** Bytes that the server has written and the proxy has not read. */
   readonly unheard: number
-  /** Makes a fault happen now, or at the next occasion. */
+  /** Makes a fault happen now, or at the next opportunity. */
   strike(fault: FaultName, random: Random): void
-  /** Everything that lasts is over. */
+  /** Ends lasting faults. */
   mend(): void
-  /** Hears of what its instances do. */
   onMilestone: (milestone: Milestone) => void
 }
 
-/** The lists of a server: the member of the result that has the items, and that of an item which says whose it is. */
+/** The member of a list result with the items, and the member of an item that names its server. */
 export const lists = {
   'tools/list': { member: 'tools', key: 'name' },
   'prompts/list': { member: 'prompts', key: 'name' },
@@ -38,25 +37,24 @@ export function isList(method: string): method is ListMethod {
   return Object.hasOwn(lists, method)
 }
 
-/** Revisions that the scripted servers speak. */
+/** Revisions of the scripted servers. */
 const known = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 
-/** What all processes of one server have in common: its lists, and the answers that do not depend on who asks. */
+/** The common state of all processes of one server: its lists, and the answers that do not depend on the client. */
 export class ServerFacts {
   readonly plan: ServerPlan
-  /** Longer lines are over the proxy's limit. */
+  /** The proxy's limit for a line. */
   readonly lineBytesMax: number
   /** Every answer to `initialize` waits until it is released. */
   holdsInitialize = false
-  /** It answers requests for its lists with an error. */
+  /** It answers list requests with an error. */
   refusesLists = false
-  /** A fault has struck it: what it was not told may have been lost on the way. */
+  /** A fault has struck the server, so messages to it may be lost. */
   struck = false
-  /** Faults are over: no call ends it, or spoils an answer, any more. */
+  /** All faults have stopped: no call ends the server or spoils an answer. */
   calm = false
-  /** An earlier run has kept lists that may be taken back: they are other ones, or it may not start. */
+  /** The proxy may have recalled other lists of an earlier run. */
   isRecalled = false
-  /** When its processes were started. */
   readonly starts: number[] = []
   readonly #grownAt: number[] = []
   #rounds: Rounds | undefined
@@ -66,7 +64,6 @@ export class ServerFacts {
     this.lineBytesMax = lineBytesMax
   }
 
-  /** What it holds back for a while is over. */
   mend(): void {
     this.holdsInitialize = false
     this.refusesLists = false
@@ -76,19 +73,17 @@ export class ServerFacts {
     return this.#first.length + this.#grownAt.length
   }
 
-  /** How many items it has in a list. */
   sizeOf(list: ListMethod): number {
     if (list === 'tools/list') return this.tools
     if (list === 'prompts/list') return this.plan.offers.includes('prompts') ? 1 : 0
     return !this.plan.offers.includes('resources') ? 0 : list === 'resources/list' ? 2 : 1
   }
 
-  /** The tools that it has from its start on. */
+  /** The tools at its start. */
   get #first(): readonly string[] {
     return this.plan.confirms === true ? ['work', CAREFUL] : ['work']
   }
 
-  /** Whether it works when a tool of this name is called. */
   hasTool(name: string | undefined): boolean {
     return name !== undefined && this.#first.includes(name)
   }
@@ -97,12 +92,12 @@ export class ServerFacts {
     this.#grownAt.push(at)
   }
 
-  /** How many tools it got from some moment on and until somebody saw it first. */
+  /** How many tools it has got since `at`. */
   grownSince(at: number): number {
     return this.#grownAt.filter((grown) => grown >= at).length
   }
 
-  /** What it has asked during the calls that it has; whichever of its processes gets the next request goes on. */
+  /** The questions of all its calls, which every process can continue. */
   roundsOf(ledger: Ledger): Rounds {
     this.#rounds ??= new Rounds(this.plan.name, ledger)
     return this.#rounds
@@ -112,7 +107,7 @@ export class ServerFacts {
     return uri.startsWith(`sim://${this.plan.name}/`)
   }
 
-  /** What it says of itself to whoever opens it. */
+  /** The result of the request that initializes it. */
   described(): string {
     if (this.plan.isStateless !== true) return this.initialized('')
     const info = `"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"${this.plan.name}","version":"1"}}`
@@ -155,7 +150,7 @@ export class ServerFacts {
     return `{${read ?? '"completion":{"values":[]}'},"about":"${about} ${stamp}"}`
   }
 
-  /** Two pages, as soon as it has grown. */
+  /** Two pages, once it has more tools. */
   #tools(cursor: string | undefined): string {
     const schema = this.plan.schema
       ? ',"inputSchema":{"type":"object","properties":{"nonce":{"type":"string"}},"required":["nonce"]}'

@@ -1,14 +1,14 @@
-// A smaller plan that fails in the same way: operations are left out in ever
-// smaller groups, then whole clients and servers' peculiarities.
+// Shrinks a plan that fails: leaves out operations in smaller and smaller groups, then clients and peculiarities of
+// servers.
 
 import type { ClientPlan, Plan, ServerPlan } from './plan.js'
 import type { Failure } from './ledger.js'
 import { regressionLine } from './regressions.js'
 
-/** Tries after which what is left has to do. */
+/** Shrinking stops after this many tries. */
 const TRIES_MAX = 1500
 
-/** Leaves out of a failing plan whatever it fails without; `fails` says whether a plan still does. */
+/** `fails` must tell whether a plan still fails. */
 export async function shrink(plan: Plan, fails: (plan: Plan) => Promise<boolean>): Promise<Plan> {
   let tries = 0
   let best = plan
@@ -28,7 +28,7 @@ export async function shrink(plan: Plan, fails: (plan: Plan) => Promise<boolean>
   return best
 }
 
-/** The time of what is left out passes all the same. */
+/** The gaps of the operations left out are kept. */
 function without(plan: Plan, from: number, size: number): Plan {
   const gone = plan.ops.slice(from, from + size)
   const gapMs = gone.reduce((sum, op) => sum + op.gapMs, 0)
@@ -60,14 +60,14 @@ function everywhere(plan: Plan, client: Partial<ClientPlan>, server: Partial<Ser
   return { ...plan, clients, servers: plan.servers.map((each) => ({ ...each, ...server })) }
 }
 
-// What is said of a seed that fails.
+// The report about a failing seed.
 
 const TRACE_MAX = 120
 
-/** What came so much later than the first finding is not shown. */
+/** The trace is shown up to this time after the first failure. */
 const AFTER_MS = 5
 
-/** A plan that was made small, and its trace up to the first finding. */
+/** A shrunk plan, and its trace up to the first failure. */
 export function shrunkText(plan: Plan, trace: Iterable<string>, failures: readonly Failure[]): string {
   const end = Math.min(...failures.map(({ at }) => at)) + AFTER_MS
   const lines = [...trace].filter((line) => Number.parseFloat(line) <= end)

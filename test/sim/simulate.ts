@@ -1,4 +1,4 @@
-// A whole run of one plan, and what was found.
+// Runs one plan.
 
 import { judge, judgeInstances } from './judge.js'
 import { perform } from './perform.js'
@@ -7,7 +7,7 @@ import { World } from './world.js'
 import type { Wrong } from './wrong.js'
 import type { Failure } from './ledger.js'
 
-/** Operations after which it is looked at how much waits. */
+/** The number of operations between two checks of the buffers. */
 const BOUNDED_EVERY = 5
 
 export function simulate(plan: Plan, wrong?: Wrong): Outcome {
@@ -27,7 +27,7 @@ export function simulate(plan: Plan, wrong?: Wrong): Outcome {
   return outcomeOf(world)
 }
 
-/** What waits is never more than the limits say, and one message. */
+/** Buffers hold no more than their limits and one message. */
 function bounded(world: World): void {
   const { host, plan } = world
   const { backlogBytesMax, outgoingBytesMax, lineBytesMax, processesMax } = plan.limits
@@ -46,10 +46,10 @@ function bounded(world: World): void {
 
 export interface Outcome {
   readonly failures: readonly Failure[]
-  /** The sum over everything that happened on every wire. */
+  /** A hash over all events on all wires. */
   readonly hash: () => string
   readonly events: number
-  /** Requests that were sent, and how many of them were answered with a result. */
+  /** Requests that were sent, and those of them that were answered with a result. */
   readonly requests: number
   readonly results: number
   readonly trace: () => Iterable<string>

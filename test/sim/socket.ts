@@ -1,31 +1,31 @@
-// A TCP connection that never was, as Node's HTTP holds it: its client, or its server.
+// A simulated TCP connection, as Node's HTTP client or server sees it.
 
 import { Duplex } from 'node:stream'
 import type { Timer } from '../../src/runtime/runtime.js'
 import { type SimContext, ByteFlow, type FlowShape, type FlowSink, systemError } from './byte-flow.js'
 
-/** How a connection comes about, or does not. */
+/** How a connection attempt ends. */
 export type Connecting =
   | { readonly kind: 'connects' }
   | { readonly kind: 'fails'; readonly code: string; readonly message: string }
-  /** TCP connects, and the handshake of TLS fails. */
+  /** TCP connects, and the TLS handshake fails. */
   | { readonly kind: 'fails-tls' }
 
 export interface SocketScript extends FlowSink {
-  /** The proxy writes; nothing of it has arrived. */
+  /** The proxy writes, and no byte of it has arrived. */
   wrote?(): void
 }
 
 export interface SocketShape {
   readonly sent: FlowShape
   readonly received: FlowShape
-  /** What the proxy wrote arrives though it closes: else it is lost with the connection. */
+  /** Bytes that the proxy wrote arrive even after it closes. Otherwise they are lost with the connection. */
   readonly lingers: boolean
 }
 
 export class SimSocket extends Duplex {
   readonly name: string
-  /** What Node's own sockets tell its HTTP client. */
+  /** Members that Node's HTTP client reads. */
   connecting = true
   timeout = 0
   readonly #context: SimContext
@@ -34,11 +34,11 @@ export class SimSocket extends Duplex {
   readonly #server: SocketScript
   readonly #lingers: boolean
   #isReset = false
-  /** Bytes that the proxy has written in all. */
+  /** Bytes that the proxy has written in total. */
   taken = 0
   #said = 0
   readonly #marks: { readonly end: number; readonly arrived: () => void }[] = []
-  /** Whether the server reads; nothing gets there before there is a connection. */
+  /** Whether the server reads. No bytes arrive before the connection exists. */
   #isRead = true
   #blocked: ((error?: Error | null) => void) | undefined
   #idle: Timer | undefined
@@ -94,7 +94,7 @@ export class SimSocket extends Duplex {
     return this.#received.bytes
   }
 
-  /** `arrived` is called when the proxy has been given all of it. */
+  /** `arrived` is called when the proxy has received all of it. */
   say(bytes: string | Buffer, arrived?: () => void): void {
     const chunk = Buffer.from(bytes)
     this.#received.add(chunk)
@@ -102,12 +102,12 @@ export class SimSocket extends Duplex {
     if (arrived !== undefined) this.#marks.push({ end: this.#said, arrived })
   }
 
-  /** The server has nothing more to say, and reads nothing more. */
+  /** The server ends its output and stops reading. */
   finish(): void {
     this.#received.end()
   }
 
-  /** RST, once the bytes that have left are there. */
+  /** Sends RST once the bytes on their way have arrived. */
   resetBehind(): void {
     this.#received.whenEmpty(() => this.reset())
   }
@@ -120,13 +120,13 @@ export class SimSocket extends Duplex {
     this.destroy(systemError('ECONNRESET', 'read ECONNRESET'))
   }
 
-  /** Stops or goes on reading what is sent. */
+  /** Pauses or resumes reading. */
   reads(on: boolean): void {
     this.#isRead = on
     if (!this.connecting) this.#sent.open(on)
   }
 
-  // What Node's HTTP client asks of a socket.
+  // Methods that Node's HTTP client calls.
 
   setTimeout(ms: number, fired?: () => void): this {
     this.timeout = ms
@@ -183,7 +183,7 @@ export class SimSocket extends Duplex {
     if (this.#lingers && !this.#isReset && !this.connecting) this.#sent.end()
     else {
       this.#sent.cut()
-      // Whatever the way of it, the other end learns that nobody is there.
+      // The other end notices every kind of close.
       this.#context.clock.after(1, () => this.#server.end())
     }
     done(error)
@@ -209,5 +209,5 @@ export class SimSocket extends Duplex {
   }
 }
 
-/** Bytes that the systems of both ends hold. */
+/** Bytes that the kernels at both ends buffer. */
 const CAPACITY = 64 * 1024

@@ -1,5 +1,5 @@
-// A client that speaks the older transport of 2024-11-05: it is told everything on
-// one stream of events, and is gone when that is.
+// A client of the older transport of 2024-11-05. All messages to it use one stream of events, and its session ends
+// with that stream.
 
 import type { ClientWire, Said } from './client.js'
 import { type Answer, ClientExchange, type ResponseOwner, isGarbage, release } from './client-exchange.js'
@@ -7,13 +7,12 @@ import type { ToldEvent } from './http-reader.js'
 import { HttpRequests, type WireParts } from './http-requests.js'
 import type { Random } from './random.js'
 
-/** A stream, and messages that go another way. */
 export class SseWire implements ClientWire, ResponseOwner {
   readonly #parts: WireParts
   readonly #random: Random
   readonly #requests: HttpRequests
   readonly #events: ClientExchange
-  /** Where messages go; until it is known they wait. */
+  /** The path for messages. Until it is known, they wait. */
   #path: string | undefined
   #early: Said[] = []
   #count = 0
@@ -51,7 +50,7 @@ export class SseWire implements ClientWire, ResponseOwner {
     return socket?.writableLength === 0 ? socket.taken : undefined
   }
 
-  /** There is no other way to say that it has nothing more to say. */
+  /** In this transport, closing the stream is the only way to end the input. */
   finish(): void {
     this.#leave('close')
   }
@@ -66,7 +65,7 @@ export class SseWire implements ClientWire, ResponseOwner {
     this.#isCutting = false
   }
 
-  // What its responses mean.
+  // Responses.
 
   order(): number {
     return this.#parts.front.next()
@@ -97,20 +96,21 @@ export class SseWire implements ClientWire, ResponseOwner {
     if (exchange === this.#events) return this.#gone()
     const { said, heard } = exchange
     if (said === undefined) return
-    // Whether a request was taken a client does not know that has lost it; the rest can be sent again, where nobody has got it.
+    // A client that loses a request does not know whether it arrived, so it gives the request up. Other messages are
+    // sent again if they did not arrive.
     if (said.entries.length > 0 && this.#isCutting) {
       exchange.excuse()
       if (this.#count === 1) this.#gone()
     } else if (!heard) this.#requests.later(() => this.#post(this.#path ?? '', said))
   }
 
-  /** There is no way back. */
+  /** A lost session cannot be resumed. */
   #gone(): void {
     if (this.#requests.isOver) return
     const isOwn = this.#isCutting || this.#requests.wasPaused
     const { front, context, inbox, plan } = this.#parts
     if (!isOwn && front.listening) context.ledger.fail('session-lost', `${plan.name} hears nothing more`)
-    // A proxy that closes has answered everything before.
+    // A closing proxy has answered all requests before.
     if (isOwn) release(inbox)
     this.#requests.isOver = true
     this.#requests.leave('close')

@@ -1,14 +1,14 @@
-// Whether the processes of one server are started too often, or too many of them.
+// Checks that a server is not started too often, and that not too many of its processes run.
 
 import type { Entry, Ledger } from './ledger.js'
 import type { ClientPlan, ServerPlan } from './plan.js'
 
 const MINUTE_MS = 60_000
 
-/** Five crashes open the breaker, and then there is one try in 24 seconds. */
+/** Five crashes open the breaker, which then allows one try in 24 seconds. */
 const CRASHES_A_MINUTE_MAX = 8
 
-/** A call that waits for its client keeps its process from others without a session. */
+/** A call that waits for its client blocks its process for other clients without a session. */
 const GUEST_PROCESSES_MAX = 8
 
 export class StartWatch {
@@ -21,7 +21,7 @@ export class StartWatch {
     this.#ledger = ledger
   }
 
-  /** A process has ended by itself, or could not be started. */
+  /** A process has crashed, or could not be started. */
   crashed(): void {
     const { now, come } = this.#ledger
     this.#crashes = [...this.#crashes.filter((at) => now - at < MINUTE_MS), now]
@@ -30,19 +30,19 @@ export class StartWatch {
     if (this.#crashes.length > most) this.#ledger.fail('start-storm', what)
   }
 
-  /** So many processes run that nobody has asked to end, of which some have not read all that they were sent. */
+  /** Checks the number of running processes. Of these, `unread` have not read all their input. */
   running(count: number, unread: number): void {
     const { come, present } = this.#ledger
-    // One is started before its first client comes.
+    // One process starts before its first client comes.
     const most = (membersOf(this.#plan, [...present], come) + 1) * this.#generations
     if (count <= most || count <= most + this.#succeeded(unread)) return
     this.#ledger.fail('needless-process', `${count} of ${this.#plan.name} run, not ${most}`)
   }
 
   /**
-   * Processes that take no more calls, since they may still ask about a call that was given up, and nobody would know
-   * whom: each ends with its last call, and its successor does not keep the others waiting until then. One that reads
-   * nothing has calls of which the ledger does not know yet, and does not see the end of its input.
+   * Processes that take no more calls, because they may still ask about a cancelled call, and the proxy could not
+   * assign the question. Each ends with its last call, and its successor takes new calls meanwhile. A process that
+   * does not read may have calls that the ledger does not know, and does not notice the end of its input.
    */
   #succeeded(unread: number): number {
     const { isolation, name, processes } = this.#plan
@@ -54,24 +54,24 @@ export class StartWatch {
     return isInDoubt ? Math.min(processes, begun.length + unread) : 0
   }
 
-  /** A changed configuration has them started anew beside those that there are. */
+  /** Each reload may start new processes beside the running ones. */
   get #generations(): number {
     return 1 + (this.#ledger.reloads.get(this.#plan.name) ?? 0)
   }
 }
 
-/** Also by the proxy, of which the server hears before a client that reads nothing. */
+/** The proxy gives calls up too. The server may learn that before a client that does not read. */
 function isGivenUp({ givenUpAt, cancelledAt, excused, job }: Entry): boolean {
   return givenUpAt !== undefined || cancelledAt !== undefined || excused || job?.cancelled === true
 }
 
 /**
- * Processes that there may be for these clients, of all who have ever come: those of requests without a session stay for
- * a while when their client has left.
+ * The most processes for these clients. `come` are all clients of the run: processes for requests without a session
+ * stay for some time after their client has left.
  */
 function membersOf(plan: ServerPlan, clients: readonly ClientPlan[], come: readonly ClientPlan[]): number {
   const { processes, protocol } = plan
-  // Without sessions everybody shares them, once that is known.
+  // All clients share a server without sessions, once the proxy knows its era.
   const isolation = plan.isStateless === true && protocol !== 'auto' ? 'shared' : plan.isolation
   const own = {
     shared: 0,
@@ -80,9 +80,9 @@ function membersOf(plan: ServerPlan, clients: readonly ClientPlan[], come: reado
   }[isolation]
   const stateless = isolation === 'shared' ? [] : come.flatMap(({ sets = [] }) => sets)
   const asked = stateless.filter((can) => can.length > 0).length
-  // Whoever can be asked nothing keeps no process from anybody.
+  // Clients without capabilities share one process.
   const unasked = isolation === 'session' ? clients.filter(({ sets }) => sets !== undefined).length : 0
-  // Those who came before it was known that it has no sessions share another one.
+  // Clients that came before the era was known share another process.
   const shared = plan.isStateless === true && isolation === 'shared' && protocol === 'auto' ? 2 : 1
   return processes * (own + shared + unasked) + Math.max(processes, GUEST_PROCESSES_MAX) * asked
 }

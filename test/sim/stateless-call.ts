@@ -1,4 +1,4 @@
-// A call of a client without a session, from its first request to the last that comes back to it.
+// A call of a client without a session, from its first request to the last one that continues it.
 
 import type { Asking, SimClient, Waiting } from './client.js'
 import type { SimContext } from './byte-flow.js'
@@ -13,31 +13,31 @@ import { answerTo, neededFor } from './rounds.js'
 interface StatelessOp {
   readonly can: readonly Askable[]
   readonly head?: Head
-  /** It comes back with such a head first. */
+  /** The header fields of a first, wrong attempt to return. */
   readonly returnHead?: Head
   readonly returns: Returns
   readonly afterMs: number
 }
 
-/** How soon the same answers come again. */
+/** The delay before the same answers are sent again. */
 const AGAIN_MS = 400
 
-/** Makes a call, and comes back with answers as its plan says. */
+/** Makes a call and returns answers as its plan says. */
 export class StatelessCall {
   readonly #context: SimContext
   readonly #client: SimClient
   readonly #op: StatelessOp
-  /** Those whose states these are not: over HTTP, where nobody is asked who it is, all are one. */
+  /** Clients that must not use this client's states. Over HTTP all clients are one principal. */
   readonly #others: readonly SimClient[]
-  /** The server itself has asked, and is asked again: it gives another answer each time, and looks at arguments itself. */
+  /** The server itself asked, so it must get the request again. It checks the arguments itself. */
   readonly #isRelayed: boolean
-  /** Nothing is in the way of who comes back in time. */
+  /** Nothing prevents an answer to a client that returns in time. */
   readonly #isSteady: () => boolean
   #root: Entry | undefined
   #last: Entry | undefined
   #asking: Asking | undefined
   #params = ''
-  /** Requests that were sent with answers. */
+  /** How many requests with answers were sent. */
   #returned = 0
 
   constructor(
@@ -58,7 +58,7 @@ export class StatelessCall {
     this.#isSteady = isSteady
   }
 
-  /** `params` are the members besides `_meta`, made with a nonce; the arguments are the last. */
+  /** `params` makes the members other than `_meta` from a nonce. The arguments come last. */
   begin(asking: Asking, params: (nonce: string) => string, made: (entry: Entry) => void = () => {}): void {
     const { can, head } = this.#op
     this.#asking = asking
@@ -73,7 +73,6 @@ export class StatelessCall {
     )
   }
 
-  /** What it hears on this request goes on with the call. */
   #hears(waiting: Waiting): void {
     this.#last = waiting.entry
     waiting.next = (ok, text) => {
@@ -86,11 +85,11 @@ export class StatelessCall {
     const { ledger, clock } = this.#context
     const op = this.#op
     const root = this.#root
-    // One that only wants to be asked again says nothing else.
+    // A result may only ask for the request to be sent again.
     const asked = at(result, 'inputRequests') ?? {}
     if (root === undefined || typeof asked !== 'object' || asked === null) return
     this.#judge(root, asked)
-    // Who was given the same again has been asked before; and who has given up does not come back.
+    // An answer to an older request asks the same again, and a client that has given up does not return.
     if (entry !== this.#last || entry.cancelledAt !== undefined || op.returns === 'leaves') return
     const isConsentAsked = Object.values(asked).some(isConsent)
     if (isConsentAsked && root.consent !== 'asked') ledger.asksConsent(root.nonce, this.#client.name)
@@ -100,7 +99,7 @@ export class StatelessCall {
     clock.after(op.afterMs, () => this.#return(root, round))
   }
 
-  /** It is asked what it said that it can be asked, and about its own call. */
+  /** Questions must fit the declared capabilities, and be about this call. */
   #judge(root: Entry, asked: object): void {
     const { ledger } = this.#context
     const text = JSON.stringify(asked)
@@ -121,9 +120,9 @@ export class StatelessCall {
     const isOwn = Object.values(round.asked).some(isConsent)
     const isRelayed = this.#isRelayed && !isOwn
     const answers = this.#answers(root, round, 'first')
-    // The state of a question of the proxy is that of a principal, and here all clients are one.
+    // The state of a proxy's question belongs to a principal, and over HTTP all clients are one.
     if (returns === 'stolen' && !isOwn) {
-      // The state of a server passes unsigned where all clients are one principal, as they are over HTTP.
+      // Over HTTP, where all clients are one principal, the proxy passes a server's state on without a signature.
       const isSigned = ({ plan }: SimClient): boolean => plan.http === undefined && round.state !== undefined
       const thief = this.#others.find((other) => other.speaks && (!isRelayed || isSigned(other)))
       if (thief !== undefined) this.#mustBeRefused(thief, round, this.#answers(root, round, 'stolen', thief))
@@ -141,19 +140,19 @@ export class StatelessCall {
     const first = this.#request({ by: client, mustSucceed, params }, (waiting) => this.#hears(waiting))
     if (isRelayed) return
     const changed = this.#answers(root, round, 'second')
-    // A state is used once: other answers get nowhere, nor do the same again.
+    // A state can be used once, so other answers must be refused, and repeated ones too.
     if (returns === 'changes' && client.plan.http === undefined)
       this.#mustBeRefused(client, round, changed, '', first)
     else if (returns === 'changes' || returns === 'twice')
       clock.after(AGAIN_MS, () => {
-        // Over HTTP one request may overtake another.
+        // Over HTTP requests may overtake each other.
         const isLate = client.plan.http !== undefined && first.heardAt === undefined
         const again = returns === 'twice' ? given : changed
         if (client.speaks && !isLate) this.#mustBeRefused(client, round, again, '', first)
       })
   }
 
-  /** Over HTTP nothing is taken whose head says something else. */
+  /** Over HTTP the proxy must refuse header fields that contradict the message. */
   #comesWrongly(round: Round, answers: readonly string[]): void {
     const client = this.#client
     const head = this.#op.returnHead ?? 'right'
@@ -170,7 +169,7 @@ export class StatelessCall {
     )
   }
 
-  /** Comes with what must get nowhere; `more` is behind the other arguments, and `first` came with answers before. */
+  /** `more` follows the other arguments; `first` is the request that returned answers before. */
   #mustBeRefused(by: SimClient, round: Round, answers: readonly string[], more = '', first?: Entry): void {
     const params = paramsOf(round, answers, `${this.#params.slice(0, -1)}${more}${this.#params.slice(-1)}`)
     this.#request({ by, params }, (waiting) => {
@@ -183,11 +182,11 @@ export class StatelessCall {
 
   #request({ by, mustSucceed = false, params, head }: Coming, made?: (waiting: Waiting) => void): Entry {
     const { method = '', budgetMs = 0, service } = this.#asking ?? {}
-    // What is somebody else's is a call of its own.
+    // A request with the state of another client begins a new call.
     const own = by === this.#client && this.#root !== undefined ? { root: this.#root, head } : {}
     const asking = { method, service, budgetMs, mustSucceed, meta: { can: this.#op.can, ...own } }
     const entry = by.request(asking, () => params, made)
-    // The server may ask again, and only the call as a whole has an end.
+    // The server may ask again, so only the whole call has a time limit.
     entry.mayStandStill = true
     // The arguments belong to the first request.
     entry.args = undefined
@@ -195,7 +194,7 @@ export class StatelessCall {
   }
 }
 
-/** Who comes back, and with what. */
+/** A request that returns answers. */
 interface Coming {
   readonly by: SimClient
   readonly mustSucceed?: boolean
@@ -204,7 +203,7 @@ interface Coming {
 }
 
 interface Round {
-  /** A server of 2026-07-28 may give none. */
+  /** A server of 2026-07-28 may omit it. */
   readonly state: string | undefined
   readonly asked: Readonly<Record<string, unknown>>
 }
@@ -215,12 +214,12 @@ function paramsOf({ state }: Round, answers: readonly string[], params: string):
   return `${own}${given}${params}`
 }
 
-/** A server may ask about a call of this client that it was to give up, and nobody can tell. */
+/** A server may ask about a cancelled call of this client, and the proxy cannot notice. */
 function isGivenUp({ entries }: Ledger, nonce: string): boolean {
   return entries.get(nonce)?.job?.cancelled === true
 }
 
-/** The state has not been used: the proxy has looked at nothing of the request, or its server was not there. */
+/** The state is still unused: the proxy refused the request early, or its server was not running. */
 function isUnused(text: string): boolean {
   return /"reason":"(?:overloaded|state-unknown)"|Too many large messages/.test(text)
 }

@@ -1,8 +1,7 @@
-// Requests without a session over HTTP, beside what a client says in its session or as one of an older revision: each is a
-// POST of its own, and has a response of its own.
-//
-// MCP 2026-07-28, Transports, Streamable HTTP: whoever closes a response gives its request up, and what was said on it
-// cannot be had again.
+// Requests without a session over HTTP, next to the session of the same client. Each is a separate POST with its own
+// response.
+// A client that closes a response cancels its request, and the response cannot be resumed (MCP 2026-07-28,
+// Transports, Streamable HTTP).
 
 import type { ClientWire, Said } from './client.js'
 import { type Answer, ClientExchange, type ResponseOwner } from './client-exchange.js'
@@ -12,17 +11,17 @@ import { at, numberAt, parse, rawId } from './json.js'
 import type { Entry } from './ledger.js'
 import { headLines, isWrongHead, namedIn } from './request-meta.js'
 
-/** By then the proxy has seen that nobody listens on a connection. */
+/** The proxy notices a closed connection within this time. */
 const SEEN_MS = 5000
 
 const ACCEPT = 'application/json, text/event-stream'
 
-/** How the proxy refuses a head that says something else than the message. */
+/** The error code for header fields that contradict the message. */
 const MISMATCH = -32020
 
 const badRequests: readonly number[] = [-32020, -32021, -32022, -32600, -32700]
 
-/** A client that sends both. */
+/** A client that sends both kinds of requests. */
 export class MixedWire implements ClientWire {
   readonly #old: ClientWire
   readonly #posts: StatelessPosts
@@ -51,7 +50,7 @@ export class MixedWire implements ClientWire {
     else this.#posts.send(said, entry)
   }
 
-  /** What is said without a session is in no order with anything else. */
+  /** Requests without a session are in no order with other messages. */
   taken(entry: Entry): number | undefined {
     return entry.root === undefined ? this.#old.taken(entry) : undefined
   }
@@ -76,7 +75,7 @@ export class MixedWire implements ClientWire {
   }
 }
 
-/** The connections of one client that carry nothing else. */
+/** The connections of one client for such requests. */
 class StatelessPosts implements ResponseOwner {
   readonly requests: HttpRequests
   readonly #parts: WireParts
@@ -86,7 +85,7 @@ class StatelessPosts implements ResponseOwner {
   constructor(parts: WireParts) {
     const { plan, http } = parts
     const accept = http.accept.includes('event-stream') ? http.accept : ACCEPT
-    // The head of each request says its revision by itself, which no session does.
+    // Each of these requests names its own revision, unlike those of a session.
     this.#parts = { ...parts, http: { ...http, accept, session: true } }
     this.requests = new HttpRequests(this.#parts, 'posts', (number) => `${plan.name}.p${number}`)
   }
@@ -99,7 +98,7 @@ class StatelessPosts implements ResponseOwner {
     this.#post(new ClientExchange(this, this.#parts, `p${++this.#count}`, said))
   }
 
-  /** Gives up a request by closing its response; `seen` is called when the proxy knows. */
+  /** Cancels a request by closing its response. `seen` is called when the proxy notices. */
   close(entry: Entry, seen: () => void): void {
     const [exchange, line] = [...this.#open].find(([{ entries }]) => entries.includes(entry)) ?? []
     if (exchange === undefined || line === undefined) return
@@ -108,7 +107,6 @@ class StatelessPosts implements ResponseOwner {
     line.cut(this.requests.random.pick(['reset', 'close']))
   }
 
-  /** Whoever goes wants none of the answers. */
   leave(): void {
     this.requests.isOver = true
     this.#drop(() => true)
@@ -153,7 +151,7 @@ class StatelessPosts implements ResponseOwner {
     this.requests.closeIdle()
   }
 
-  /** The proxy has ended the connection: a request that it has not got can be sent again. */
+  /** The proxy ended the connection. The client repeats a request that did not arrive. */
   lost(exchange: ClientExchange): void {
     if (!this.#open.delete(exchange)) return
     const { front, http, context } = this.#parts
@@ -175,7 +173,7 @@ class StatelessPosts implements ResponseOwner {
     if (exchange.line !== undefined) this.#open.set(exchange, exchange.line)
   }
 
-  /** The connections of these requests are lost, and with them whatever the proxy says about them. */
+  /** Loses some connections, with the requests and responses on them. */
   #drop(isLost: () => boolean): void {
     const { context, inbox } = this.#parts
     for (const [exchange, line] of this.#open) {
@@ -193,7 +191,7 @@ class StatelessPosts implements ResponseOwner {
     }
   }
 
-  /** Sees to it that the proxy sees it. */
+  /** Checks that the proxy notices the closed connection. */
   #watch({ socket }: HttpLine, entry: Entry, seen: () => void): void {
     const { ledger, clock } = this.#parts.context
     entry.isClosed = true
@@ -222,7 +220,7 @@ class StatelessPosts implements ResponseOwner {
   }
 }
 
-/** Of an error that is the whole answer; of a result without one. */
+/** The HTTP status of a response with this error code. */
 function statusOf(code: number | undefined): number {
   if (code === undefined) return 200
   if (code === -32601) return 404

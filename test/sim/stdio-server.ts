@@ -1,4 +1,4 @@
-// A scripted server that runs as child processes, which never were: their streams, their signals, their exits.
+// A scripted server that runs as simulated child processes, with streams, signals and exit codes.
 
 import { Readable, Writable } from 'node:stream'
 import type { Child, ChildExit } from '../../src/runtime/runtime.js'
@@ -38,7 +38,7 @@ export class StdioServer implements SimServer {
     return this.processes.reduce((sum, { output }) => sum + output.flow.bytes, 0)
   }
 
-  /** Looks whether more run than there is use for. */
+  /** Checks that no more processes run than the clients need. */
   count(): void {
     const staying = this.processes.filter(({ stays }) => stays)
     this.#starts.running(staying.length, staying.filter(({ unread }) => unread > 0).length)
@@ -56,7 +56,7 @@ export class StdioServer implements SimServer {
     return process
   }
 
-  /** A process has ended though nobody had asked it to, or could not be started. */
+  /** A process ended without being asked to, or could not be started. */
   crashed(): void {
     this.#starts.crashed()
   }
@@ -75,7 +75,7 @@ export class StdioServer implements SimServer {
   }
 }
 
-/** What happens to one process; the other faults belong to servers over HTTP, or to the proxy. */
+/** The faults of processes. The other faults belong to servers over HTTP, or to the proxy. */
 const happenings: Readonly<Partial<Record<FaultName, (process: SimProcess, random: Random) => void>>> = {
   'kill-9': kill,
   'enoent-on-restart': kill,
@@ -95,12 +95,12 @@ const happenings: Readonly<Partial<Record<FaultName, (process: SimProcess, rando
   'wrong-id': ({ script }) => script.blurt('wrong-id'),
 }
 
-/** Somebody else may still have its stdout. */
+/** A grandchild may still hold its stdout. */
 function kill(process: SimProcess, random: Random): void {
   process.exit(undefined, 'SIGKILL', random.chance(0.1))
 }
 
-/** One process, from both sides, and the program in it. */
+/** One process: the proxy's handle, and the program in it. */
 export class SimProcess implements Child, ScriptHost {
   readonly pid: number
   readonly name: string
@@ -146,12 +146,11 @@ export class SimProcess implements Child, ScriptHost {
     this.script = new Script(this)
   }
 
-  /** It runs, and nobody has asked it to end. */
   get stays(): boolean {
     return this.alive && !this.#isAsked && !this.#input.flow.ending
   }
 
-  /** Bytes that it was sent and has not read. */
+  /** Bytes that were sent to it and not read. */
   get unread(): number {
     return this.#input.flow.bytes + this.stdin.writableLength
   }
@@ -166,17 +165,16 @@ export class SimProcess implements Child, ScriptHost {
     return true
   }
 
-  /** Everything that lasts is over. */
   mend(): void {
     this.output.flow.pace(undefined)
     this.read(true)
     this.stop(false)
     this.script.mend()
-    // Nobody notices before somebody writes to it, which may be much later.
+    // The program would notice its closed stdin only at the next write, which may be much later.
     if (this.#deaf) this.exit(1)
   }
 
-  /** Runs something later, unless the process has gone by then; a stopped one does it when it goes on. */
+  /** Runs something later if the process still lives. A stopped process runs it when it continues. */
   after(delayMs: number, run: () => void): void {
     this.context.clock.after(delayMs, () => {
       if (this.alive && this.#stopped) this.#late.push(run)
@@ -197,14 +195,14 @@ export class SimProcess implements Child, ScriptHost {
     this.#write(text.slice(0, text.length / 2))
   }
 
-  /** Lines that look like a log, like half a message, and like nothing at all. */
+  /** Lines that look like a log, like half a message, and like garbage. */
   junk(): void {
     this.#write('INFO listening on {"port": 1}\n{"jsonrpc":"2.0"\n\n')
     this.#write(Buffer.from([0xff, 0xfe, 0x80, 0x0a]))
     this.#errors.flow.add(Buffer.from('\u001b[2J\u001b]0;title\u0007 \u202e \r\b\u0085 what?\n'))
   }
 
-  /** `heldOpen`: somebody else still has its stdout, and says nothing. */
+  /** `heldOpen`: a grandchild holds its stdout and writes nothing. */
   exit(code: number | undefined, signal?: string, heldOpen = false): void {
     if (!this.alive) return
     const isCrash = this.stays
@@ -226,7 +224,7 @@ export class SimProcess implements Child, ScriptHost {
     this.#input.break()
   }
 
-  /** Whether the program looks at its stdin at all. */
+  /** Whether the program reads its stdin. */
   read(on: boolean): void {
     this.#reads = on
     this.#input.flow.open(on && !this.#stopped)
@@ -253,7 +251,6 @@ export class SimProcess implements Child, ScriptHost {
   }
 }
 
-/** A process that could not be started. */
 export function failedSpawn(spawnError: string): Child {
   return {
     pid: undefined,

@@ -1,5 +1,3 @@
-// A client at the proxy's stdin and stdout.
-
 import type { Connection } from '../../src/jsonrpc/connection.js'
 import type { Clock } from '../../src/runtime/deadline.js'
 import { NdjsonConnection, type NdjsonOptions } from '../../src/transports/stdio/ndjson.js'
@@ -64,6 +62,6 @@ export class StdioWire implements ClientWire {
     this.#output.break()
   }
 
-  /** There is only one connection, and whoever loses it has lost everything. */
+  /** The client has only one connection, so losing it would end everything. */
   cut(): void {}
 }

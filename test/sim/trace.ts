@@ -1,8 +1,8 @@
-// What happened on every wire, and when: the same for the same seed.
+// All events on all wires with their times. They are equal for equal seeds.
 
 import { createHash } from 'node:crypto'
 
-/** Longer pieces are shown by their ends. */
+/** Longer events are shown by their first and last bytes. */
 const SHOWN_MAX = 400
 
 interface TraceEvent {
@@ -11,7 +11,7 @@ interface TraceEvent {
   readonly what: string | Buffer
 }
 
-/** Events in the order in which they happened; put into words when somebody asks. */
+/** Events in order. They are formatted only when read. */
 export class Trace {
   readonly #now: () => number
   readonly #events: TraceEvent[] = []
@@ -24,7 +24,6 @@ export class Trace {
     this.#events.push({ at: this.#now(), where, what })
   }
 
-  /** One sum over all of it. */
   get hash(): string {
     const sum = createHash('sha256')
     for (const event of this.#events) sum.update(textOf(event), 'latin1')

@@ -1,23 +1,19 @@
-// Turns of the event loop without the event loop.
-//
-// A simulation runs within one turn of the real loop, so that nothing outside can
-// come between. What the proxy puts off with `nextTick` and promises is run by
-// Node's own queue; what it puts off with `setImmediate` waits here. Whoever looks
-// at a clock sees the simulated one, and whoever sets a real timer or throws real
-// dice is found.
+// Turns of a simulated event loop.
+// A simulation runs within one turn of the real event loop, so that no outside event can interrupt it. `nextTick` and
+// promises use Node's own queues, and `setImmediate` is queued here. Clocks show the simulated time. Real timers and
+// real random numbers are reported.
 
-/** Turns after which a simulation that moves no clock is taken to go in circles. */
+/** A simulation that takes more turns without moving the clock is in a loop. */
 const TURNS_MAX = 100_000
 
 const forbidden = ['setTimeout', 'setInterval'] as const
 
-/** Replaces the turns of the real loop while a simulation runs. */
 export class Turns {
   readonly #stray: (what: string) => void
   #immediates: (() => void)[] = []
   readonly #restore: (() => void)[] = []
 
-  /** `stray` hears of whoever uses a real timer. */
+  /** `stray` is called with the name of the real timer that was used. */
   constructor(stray: (what: string) => void) {
     this.#stray = stray
   }
@@ -39,7 +35,7 @@ export class Turns {
     for (const restore of this.#restore.splice(0)) restore()
   }
 
-  /** Runs everything that is to be run now, and what comes of it. */
+  /** Runs all queued work, and the work that it queues. */
   settle(): void {
     runTicks()
     for (let turns = 0; this.#immediates.length > 0; turns++) {

@@ -1,5 +1,5 @@
-// What the proxy loads when it is first needed. Loading a module takes the real
-// event loop, so all of it is loaded before the first simulation.
+// Loads the modules that the proxy imports on demand. Loading takes the real event loop, so it must precede the first
+// simulation.
 
 export async function warm(): Promise<void> {
   await Promise.all([

@@ -1,4 +1,4 @@
-// One run: a proxy, its clients and its servers, and what is done to them.
+// One run: a proxy, its clients and its servers.
 
 import { createProxy } from '../../src/proxy/proxy.js'
 import type { McpProxy } from '../../src/proxy/proxy-interface.js'
@@ -26,16 +26,16 @@ import { StdioWire } from './stdio-wire.js'
 import { Turns } from './turns.js'
 import { type Wrong, changed } from './wrong.js'
 
-/** Steps of the clock after which a run is taken to be without end. */
+/** A run with more steps of the clock is endless. */
 const STEPS_MAX = 2_000_000
 
-/** A proxy in a simulated world. Everything happens within one turn of the real event loop. */
+/** A proxy in a simulated world, within one turn of the real event loop. */
 export class World {
   readonly plan: Plan
   readonly host: Host
-  /** Those that came, in the order in which they came. */
+  /** All clients of the run, in order. */
   readonly clients: SimClient[] = []
-  /** Who takes the part of each client of the plan now. */
+  /** The current client for each client of the plan. */
   readonly seats: (SimClient | undefined)[] = []
   readonly counted: CountedCalls = new CountedCalls()
   readonly audit: AuditWatch
@@ -54,7 +54,7 @@ export class World {
     this.thrown = (error) => this.#fault('thrown', error)
   }
 
-  /** Runs `play` with the proxy in place, and everything real out of reach. */
+  /** Runs `play` with the proxy, and with all real timers replaced. */
   run(play: () => void): void {
     this.#turns.install(() => this.host.clock.now)
     process.on('uncaughtException', this.thrown)
@@ -71,7 +71,7 @@ export class World {
     }
   }
 
-  /** The only one, or that of one instance. */
+  /** The only proxy, or that of one instance. */
   get proxy(): McpProxy {
     const proxy = this.#proxy ?? this.instances?.proxy
     if (proxy === undefined) throw new Error('the proxy did not come up')
@@ -82,7 +82,7 @@ export class World {
     return this.instances?.close() ?? this.proxy.close()
   }
 
-  /** A client of its own for every coming; names are never used again. */
+  /** Each client of the plan that attaches again becomes a new client with a new name. */
   attach(plan: ClientPlan): SimClient {
     const { host } = this
     const manners = plan.http?.session === false ? 'session' : plan.manners
@@ -99,7 +99,7 @@ export class World {
     return client
   }
 
-  /** Applies a configuration in which one server has changed. */
+  /** Applies a configuration with a change of one server. */
   reload(name: string, how: ReloadKind): void {
     this.#changes.set(name, how)
     const changed = readConfiguration(configurationOf(this.plan, this.#changes))
@@ -110,7 +110,7 @@ export class World {
     this.until(() => false, ms)
   }
 
-  /** Lets time pass until something is so; false when it is not within this time. */
+  /** Lets time pass until `isSo`. False when that takes longer than `withinMs`. */
   until(isSo: () => boolean, withinMs: number): boolean {
     const { clock } = this.host
     const end = clock.now + withinMs
@@ -131,7 +131,6 @@ export class World {
     }
   }
 
-  /** Those that the proxy is given. */
   get #limits(): LimitsPlan {
     return this.host.wrong.limits?.(this.plan.limits) ?? this.plan.limits
   }
@@ -161,7 +160,7 @@ export class World {
     this.settle()
   }
 
-  /** Whoever comes over HTTP without a session is one client, which outlives its connections. */
+  /** All requests over HTTP without a session belong to one client, which outlives its connections. */
   #welcome(): void {
     const sets = this.plan.clients.flatMap(({ http, sets: own }) => (http === undefined ? [] : (own ?? [])))
     if (sets.length === 0) return

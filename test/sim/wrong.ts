@@ -1,5 +1,5 @@
-// The faults of a wrong proxy. They are made at the edges of the simulation: a message or a system call is changed on its
-// way, and the simulator sees what a proxy with that fault would have sent. No source of the proxy is named here.
+// The faults of a faulty proxy. They change a message or a system call on its way, so that the simulator sees what a
+// proxy with that fault would send. They do not depend on the sources of the proxy.
 
 import type { Readable } from 'node:stream'
 import type { McpProxy } from '../../src/proxy/proxy-interface.js'
@@ -23,11 +23,11 @@ export interface Wrong {
   readonly toClient?: (text: string, way: Way) => void
   readonly toServer?: (text: string, way: ServerWay) => void
   readonly fromClient?: (text: string) => string
-  /** Requests over HTTP have the header fields that match their message, also where the client sends others. */
+  /** Requests over HTTP get correct header fields. */
   readonly rightHeads?: boolean
-  /** An instance tells no other instance anything. */
+  /** Instances do not notify each other. */
   readonly tellsNobody?: boolean
-  /** Whoever has the id of a session is taken for its client. */
+  /** The id of a session suffices to use it. */
   readonly trustsIds?: boolean
   readonly event?: (event: ToldEvent) => readonly ToldEvent[]
   readonly status?: (status: number) => number
@@ -35,13 +35,13 @@ export interface Wrong {
   readonly limits?: (limits: LimitsPlan) => LimitsPlan
   readonly proxy?: (proxy: McpProxy) => Partial<McpProxy>
   readonly record?: (record: LogRecord) => LogRecord
-  /** The lines in the place of one line of the audit. */
+  /** Replaces one line of the audit. */
   readonly audit?: (line: string) => readonly string[]
   readonly log?: (line: string) => string
   readonly stream?: (stream: Readable) => void
 }
 
-/** An object with some members in place of its own. */
+/** An object with some members replaced. */
 export function changed<T extends object>(target: T, members: Partial<T> | undefined): T {
   if (members === undefined) return target
   return new Proxy(target, {
