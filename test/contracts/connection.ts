@@ -1,4 +1,4 @@
-// What every `Connection` must do, whatever carries it.
+// The contract of `Connection`, for every transport.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
@@ -10,13 +10,13 @@ import { type Message, splice } from '../../src/jsonrpc/splice.js'
 import type { Scope } from '../support/scope.js'
 import { send } from '../transports/support/sending.js'
 
-/** Two connected ends; `cut` takes the channel away without a word, where that can happen. */
+/** Two connected ends. `cut` drops the channel without closing it, if the transport allows that. */
 export interface Pair {
   readonly left: Connection
   readonly right: Connection
 }
 
-/** A sink that keeps what it is told, and lets a test wait for it. */
+/** A sink that records events and lets a test wait for them. */
 export class Recorder implements Sink {
   readonly events: string[] = []
   readonly wired: Record<'in' | 'out', Uint8Array[]> = { in: [], out: [] }
@@ -24,7 +24,7 @@ export class Recorder implements Sink {
   failed = (id: string | undefined, error: { readonly code: string }): void => {
     this.#add(`failed ${id} ${error.code}`)
   }
-  /** Called with each event, before anybody who waits. */
+  /** Called with each event, before waiting tests continue. */
   on: (event: string) => void = () => {}
   #waiting: { readonly until: (event: string) => boolean; readonly resolve: () => void }[] = []
 
@@ -48,7 +48,7 @@ export class Recorder implements Sink {
     this.#add(`closed ${cause?.code}`)
   }
 
-  /** Keeps what crosses the wire as well. */
+  /** Also records the bytes on the wire. */
   watching(): this {
     this.wire = (direction, bytes) => {
       this.wired[direction].push(Buffer.from(bytes))
@@ -56,7 +56,7 @@ export class Recorder implements Sink {
     return this
   }
 
-  /** Resolves once an event that begins so has come; one that came before counts. */
+  /** Resolves once `times` events with this prefix have come, including earlier ones. */
   seen(start: string, times = 1): Promise<void> {
     const count = (): number => this.events.filter((event) => event.startsWith(start)).length
     if (count() >= times) return Promise.resolve()
@@ -76,30 +76,29 @@ export function message(text: string): Message {
   return splice(toLine(text), [])
 }
 
-/** What differs between kinds of connections. */
+/** The differences between kinds of connections. */
 export interface ContractOptions {
-  /** What the right end is told when the left one has closed. */
+  /** The event at the right end after the left one has closed. */
   readonly end?: string
-  /** A message that holds this value, where the transport reads what it carries; any JSON will do otherwise. */
+  /** Wraps a value in a message, if the transport parses messages. */
   readonly carry?: (value: string) => string
-  /** Whether messages to the right come in the order in which they were sent. */
+  /** Whether messages to the right arrive in order. */
   readonly inOrder?: boolean
-  /** Who buffers what the other end has not taken: the connection itself, or the system as well. */
+  /** Whether only the connection buffers what the other end does not read, or the kernel too. */
   readonly buffers?: 'own' | 'system-too'
-  /** Whether the right end can be stopped. */
+  /** Whether the right end can pause the left one. */
   readonly stops?: boolean
-  /** What the tap sees at a time. */
+  /** The unit in which the tap reports bytes. */
   readonly taps?: 'messages' | 'reads'
 }
 
 interface Ends extends Pair {
   readonly near: Recorder
   readonly far: Recorder
-  /** Starts both ends. */
   readonly start: () => void
 }
 
-/** Runs a kind of connection through what every kind must do. */
+/** Tests one kind of connection. */
 export function holdsConnectionContract(
   kind: string,
   open: (scope: Scope) => Pair | Promise<Pair>,
@@ -117,7 +116,7 @@ export function holdsConnectionContract(
   const heard = (value: string): string => `message ${carry(value)}`
   const arranged = (events: readonly string[]): readonly string[] => (inOrder ? events : [...events].sort())
 
-  /** Two ends that have not started; the left one is closed in the end, which does nothing where it is closed. */
+  /** The close of one end may close the other end as well. */
   const holds = (title: string, check: (ends: Ends) => Promise<void>, skip: string | false = false): void =>
     void test(`${kind}: ${title}`, { skip }, async (t) => {
       const { left, right } = await open(t)
@@ -192,7 +191,7 @@ export function holdsConnectionContract(
       for (let i = 0; i < 100; i++) send(left, say(String(i)))
       await Promise.all([left.close(), left.close()])
       await far.seen('message', 100)
-      // Where the end of one side is that of the other, the other one learns of it by itself.
+      // Where one end closes the other, the close event of the right end comes without its own `close`.
       if (end !== 'closed undefined') await far.seen('closed')
       await right.close()
       await Promise.all([near.seen('closed'), far.seen('closed')])

@@ -228,7 +228,7 @@ export class SimClient {
   /** A cancel that overtakes its request has no effect. */
   #cancelRead(entry: Entry, before: { readonly at: number; readonly taken: number } | undefined): void {
     const { ledger, clock } = this.#context
-    // Where messages may overtake each other, a cancel that precedes its request has no effect.
+    // A cancel that overtakes its request has no effect.
     const { heardAt } = entry
     if (heardAt === undefined) return
     // The call may reach its instance after another instance has learned of the cancel.

@@ -1,4 +1,4 @@
-// Addresses that servers name: one that parsers may read differently is none.
+// Addresses that parsers may read differently are refused.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

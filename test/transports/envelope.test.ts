@@ -1,4 +1,4 @@
-// Which request a message of a server answers, however the message lies in memory and whatever the order of its members.
+// Which request an answer belongs to, for all layouts in memory and all orders of members.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

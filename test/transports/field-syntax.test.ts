@@ -1,4 +1,4 @@
-// Header fields that are written: none of them may end early and become two.
+// No value can end its header field early and begin another one.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-// The end of an agent, and connections that cannot be made: nobody waits for ever, and nothing keeps a process alive.
+// When an agent ends, or connections cannot be made, all requests end and nothing keeps the process alive.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -76,7 +76,7 @@ function asking(agent: HttpAgent): Promise<HttpAnswer> {
   })
 }
 
-/** A server that reads and says nothing unless told what. */
+/** A server that answers nothing unless `says` returns bytes. */
 async function silent(t: Scope, says: (request: string) => string = () => '') {
   let hears: (() => void) | undefined
   const came = new Promise<void>((resolve) => {

@@ -1,5 +1,3 @@
-// The connections of one agent: which is used, which waits, which is never used again.
-
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type Socket, connect as netConnect } from 'node:net'
@@ -41,7 +39,7 @@ describe('a connection', () => {
 
   test('that its server has ended without a word gets no request, so that no call is lost on it', async (t) => {
     const ends: Promise<unknown>[] = []
-    // Half open on both sides, so that nothing but the agent closes it.
+    // Half open on both sides, so that only the agent closes it.
     const halfOpen: Connect = ({ host, port }) => {
       const socket = netConnect({ host, port, allowHalfOpen: true })
       ends.push(once(socket, 'end'))
@@ -75,7 +73,7 @@ describe('a connection', () => {
     const { sockets, ask } = await agentAt(t, (socket) => socket.write(answer('x')), {}, { reads: false })
     const large = ask({ body: Buffer.alloc(8 * 1024 * 1024) })
     assert.equal((await large.done).body, 'x')
-    // Nothing else is asked where the rest of a request is still on its way.
+    // A connection takes no other request while a request is still being written.
     const next = ask()
     await next.done
     assert.notEqual(next.channel, large.channel)
@@ -193,7 +191,7 @@ function read(from: HttpAnswer, done: (read: Read) => void): void {
   const parts: Buffer[] = []
   from.readBy({
     data: (chunk) => parts.push(chunk),
-    // The connection is free in the next turn.
+    // The connection becomes free in the next turn.
     end: () => setImmediate(() => done({ status: from.status, body: Buffer.concat(parts).toString() })),
     cut: () => done({ status: from.status, body: '(cut)' }),
   })

@@ -1,4 +1,4 @@
-// The choice between the two HTTP transports is made once, by the first answer.
+// The first answer determines the HTTP transport.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

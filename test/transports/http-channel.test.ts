@@ -1,4 +1,4 @@
-// One connection to a server whose reader stops and goes on, and that ends meanwhile.
+// A connection that ends while its reader is paused.
 
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
@@ -74,7 +74,7 @@ test('a connection whose sink stops at a message tells no other one', async (t) 
   assert.equal(unwanted, 0)
 })
 
-/** What is read by who stops once, at the head or at the first data, until the connection has ended. */
+/** What a reader receives that pauses once, at the head or at the first data, until the connection has ended. */
 function readSlowly(t: Scope, url: URL, stopAt: 'head' | 'data'): Promise<{ body: string; end: string }> {
   const limits = { socketsMax: 8, idleSocketMs: 4000 }
   const agent = new HttpAgent(url, limits, connectPlain)
@@ -110,7 +110,7 @@ async function serving(t: Scope, says: (socket: Socket, request: string) => void
   return new URL(`http://127.0.0.1:${port}/`)
 }
 
-/** All that is on its way over the loopback has come. */
+/** Lets all bytes on the loopback arrive. */
 async function settled(): Promise<void> {
   for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve))
 }

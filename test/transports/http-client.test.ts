@@ -1,5 +1,3 @@
-// What a connection over Streamable HTTP makes of everything that servers do.
-
 import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
@@ -9,7 +7,7 @@ import { type Handler, answerOf, connect, events, json, scripted } from './suppo
 const INIT = '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}'
 const NOTE = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
-/** Opens a session, and leaves everything else to `handler`. */
+/** Opens a session. `handler` answers all other requests. */
 function withSession(handler: Handler): Handler {
   return (seen, response, request) => {
     if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': 's-1' })
@@ -253,7 +251,7 @@ describe('a session', () => {
     assert.deepEqual(heard.failures, [])
   })
 
-  /** Whether an error with status 200 is the end of a session that was served before or not. */
+  /** Whether an error with status 200 ends a session, which may have been served before. */
   const errors: readonly (readonly [wasServed: boolean, code: number, message: string, isEnd: boolean])[] = [
     [true, -32600, 'Session not found', true],
     [true, -32000, 'Invalid session ID', true],

@@ -1,4 +1,4 @@
-// Answers that are compressed although every request asks for none: a call fails with the reason and the remedy.
+// Some servers compress although no request accepts that. The call fails with the reason and the remedy.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,12 +7,12 @@ import { answerOf, connect, scripted } from './support/scripted.js'
 
 type Fields = string | readonly string[]
 
-/** The fields Content-Encoding of an answer, its status, and what is told of it. */
+/** The `Content-Encoding` fields of an answer, its status, and the error. */
 const cases: readonly (readonly [fields: Fields, status: number, told: string])[] = [
   ['gzip', 200, 'its answer is compressed (gzip) although none is asked for'],
   ['gzip, br', 200, 'its answer is compressed (gzip, br) although none is asked for'],
   [['identity', 'gzip'], 200, 'its answer is compressed (identity, gzip) although none is asked for'],
-  // What only the server and the proxy know.
+  // A value that only the server and the proxy know may be a secret.
   ['hunter-22-x', 200, 'its answer is compressed ([redacted]) although none is asked for'],
   ['gzip', 500, 'it answered HTTP 500'],
   ['identity', 200, ''],

@@ -1,5 +1,3 @@
-// One connection of a client, byte by byte: what it is told, when it may go on, when it ends.
-
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
@@ -19,7 +17,7 @@ test('a response says when it was made, and how long its connection may rest', a
   assert.match(heard, /^HTTP\/1\.1 200 OK\r\n/)
   const [, date = ''] = /\r\ndate: (.+ GMT)\r\n/.exec(heard) ?? []
   assert.ok(Date.parse(date) > before - 1000 && Date.parse(date) <= Date.now(), date)
-  // Less than the 620 s of the limit, so that a request that is on its way then still comes.
+  // Less than the limit of 620 s, so that a request which is on its way then still arrives.
   assert.match(heard, /\r\nconnection: keep-alive\r\nkeep-alive: timeout=618\r\n/)
 })
 
@@ -33,7 +31,7 @@ test('whoever may be refused is told to go on only when its body is wanted', asy
   assert.equal(await wire.hears('\r\n\r\n'), 'HTTP/1.1 100 Continue\r\n\r\n')
   wire.say(asked.slice(at))
   assert.equal(statusOf(await wire.hears('"id":1')), 200)
-  // A body that is there already needs no word.
+  // A body that has already arrived needs no `100 Continue`.
   wire.say(asked)
   assert.equal(statusOf(await wire.hears('"id":1')), 200)
   wire.say(asked.slice(0, at).replace('application/json', 'text/plain'))

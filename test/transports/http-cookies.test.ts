@@ -1,5 +1,3 @@
-// Which cookies of a server go back to it, together with those of the configuration.
-
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { answerOf, connect, json, scripted, testLimits } from './support/scripted.js'

@@ -1,5 +1,3 @@
-// What credentials are told of a request and of its refusal, and what comes of what they say.
-
 import assert from 'node:assert'
 import { describe, test } from 'node:test'
 import { TransportError } from '../../src/jsonrpc/jsonrpc-errors.js'
@@ -11,7 +9,7 @@ import type {
 } from '../../src/transports/http-client/options.js'
 import { type Handler, answerOf, connect, json, scripted } from './support/scripted.js'
 
-/** Credentials that note what they are told; the nth credential has the secret n. */
+/** Credentials that record refusals. The nth credential has the secret n. */
 class NotingCredentials implements HttpCredentials {
   asked = 0
   readonly told: (CredentialRefusal & { readonly secret: string })[] = []
@@ -37,7 +35,7 @@ class NotingCredentials implements HttpCredentials {
 
 const challenges = ['Bearer error="insufficient_scope", scope="a b"', 'Basic realm="x"']
 
-/** Refuses whoever shows the first credential. */
+/** Refuses requests with the first credential. */
 function refusing(status: number, otherwise: Handler): Handler {
   return (seen, response, request) => {
     const isFirst = seen.headers.authorization === 'DPoP 1' && seen.headers.dpop === 'proof 1'

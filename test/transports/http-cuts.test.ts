@@ -1,5 +1,3 @@
-// A stream of events that is cut at every byte there is.
-
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
@@ -8,7 +6,6 @@ import { answerOf, connect, events, scripted } from './support/scripted.js'
 const told = (step: number): string =>
   `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":${step}}}`
 
-/** Two events during a call, and its answer. */
 function whole(id: unknown): string[] {
   return [
     `id: e1\nretry: 1\ndata: ${told(1)}\n\n`,
@@ -42,7 +39,7 @@ test('each event comes once, or the call has one error', async (t) => {
   const { heard, request } = connect(t, server.url, {
     limits: { ...defaultHttpClientLimits, reconnectMsMin: 1 },
   })
-  // Ids of one length, so that every cut is at the same place of its stream.
+  // All ids have the same length, so that each cut hits the same place of its stream.
   const firstId = 1000
   const bytes = whole(firstId).join('').length
   const first = whole(firstId)[0]?.length ?? 0
@@ -54,7 +51,7 @@ test('each event comes once, or the call has one error', async (t) => {
       () => heard.failures.length > failures || heard.messages.slice(messages).includes(answerOf(id)),
     )
     const isResumed = cutAt >= first
-    // A call is not made twice, so what has named no place to go on from is one error.
+    // A call is not sent twice, so a stream without an event id ends in one error.
     assert.equal(heard.failures.length - failures, isResumed ? 0 : 1, `cut at ${cutAt}`)
     assert.deepEqual(
       heard.messages.slice(messages),

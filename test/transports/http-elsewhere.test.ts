@@ -1,4 +1,4 @@
-// A server that answers on its own stream, and leaves the streams of the requests open.
+// A server that answers on its standalone stream, and leaves the streams of the requests open.
 
 import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'

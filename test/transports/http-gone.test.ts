@@ -19,7 +19,7 @@ test('a session ends when nobody uses it, though its client went away before it 
   await until(asked)
   socket.destroy()
   now = 100
-  // The answer is waited for longer than a response stays without header fields.
+  // Longer than a response stays without header fields.
   await new Promise((resolve) => setTimeout(resolve, 300))
   const call = sessions[0]?.received.findLast((frame) => frame.kind === 'request')
   assert.ok(call?.kind === 'request')

@@ -17,7 +17,6 @@ import { isLoopback } from '../../src/text/loopback.js'
 
 const body = message('echo', 1)
 
-/** A whole POST, written by hand. */
 function post(fields: readonly string[], { target = '/mcp', version = '1.1', text = body } = {}): string {
   const lines = [`POST ${target} HTTP/${version}`, ...fields, `Content-Length: ${Buffer.byteLength(text)}`]
   return `${lines.join('\r\n')}\r\nConnection: close\r\n\r\n${text}`
@@ -204,7 +203,7 @@ describe('header fields that decide something', () => {
   })
 })
 
-/** What a page of this origin sends. */
+/** The header fields of a page of this origin. */
 function page(origin: string, token?: string): Record<string, string> {
   return { origin, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
 }
@@ -212,7 +211,7 @@ function page(origin: string, token?: string): Record<string, string> {
 describe('pages of the web', () => {
   const named = 'https://app.example'
   const cors = { enabled: true, methods: ['GET', 'POST'], credentials: true, allowedHeaders: ['X-Own'] }
-  /** Origin, status with named origins, and whether the browser is told that it may read the answer. */
+  /** The origin, the status when only some origins are allowed, and whether CORS allows reading the answer. */
   const rows: [string, number, boolean][] = [
     ['http://localhost', 403, false],
     ['http://localhost:5173', 403, false],

@@ -1,4 +1,4 @@
-// Clients that ask for more than their share: time, turns, memory, or a connection for ever.
+// Clients that take too much: time, turns, memory, or a connection for ever.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
@@ -12,7 +12,7 @@ import { UnfinishedLine } from '../../src/transports/unfinished-line.js'
 import { FakeClock } from '../upstream/support/fake-clock.js'
 import { type Scope, front, message, opened, posting, raw, send } from './support/http.js'
 
-/** A connection of a client that reads nothing until it is told to. */
+/** A connection of a client that is paused. */
 function dial(scope: Scope, port: number): Socket {
   const socket = connect(port, '127.0.0.1')
   scope.after(() => void socket.destroy())
@@ -42,7 +42,7 @@ describe('a connection is not kept for a client', () => {
   })
 })
 
-/** A front for connections that tests make, and time that goes by when they say so. */
+/** A front for connections of the test, in simulated time. */
 class Bench {
   readonly listening: FrontListener
   readonly failures: unknown[] = []
@@ -91,7 +91,7 @@ class Wire extends Duplex {
   said = ''
 
   override _read(): void {
-    // What comes is pushed.
+    // The test pushes the bytes.
   }
 
   override _write(chunk: Buffer, _: string, done: () => void): void {

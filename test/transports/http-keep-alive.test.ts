@@ -1,4 +1,4 @@
-// Whether TCP asks silent connections if the other side is still there: as the kernel of Linux says it.
+// TCP keep-alive as `/proc/net/tcp` of Linux shows it.
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
@@ -12,10 +12,10 @@ import { rawServer } from './support/raw-server.js'
 const TABLE = '/proc/net/tcp'
 const skip = !existsSync(TABLE)
 
-/** The timer that sends keep-alive probes. */
+/** The kernel's code of the keep-alive timer. */
 const KEEP_ALIVE = '02'
 
-/** Of the connection between these ports of this machine, on the side of the first: which timer of the kernel runs. */
+/** The running kernel timer of the local connection between these ports, on the side of `own`. */
 function timerOf(own: number, other: number): string | undefined {
   const rows = readFileSync(TABLE, 'utf8')
     .split('\n')
@@ -50,6 +50,6 @@ test('a connection to a remote server is asked after 30 s of silence', { skip },
 test('a connection of a client to the front too', { skip }, async (t) => {
   const { port } = await front(t)
   const socket = await connected(port, (run) => t.after(run))
-  // The front accepts it in its own time.
+  // The front accepts the connection asynchronously.
   await until(() => timerOf(port, Number(socket.localPort)) === KEEP_ALIVE)
 })

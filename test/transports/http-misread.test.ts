@@ -1,4 +1,4 @@
-// What a client is told of answers that are no valid HTTP: what is wrong with them, not that they were cut.
+// For an answer that is not valid HTTP, the error says what is wrong, and not that the connection was cut.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

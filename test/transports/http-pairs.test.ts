@@ -1,17 +1,15 @@
-// Connections over HTTP do what every connection must do, both ways.
-
 import { type ContractOptions, holdsConnectionContract } from '../contracts/connection.js'
 import { type HttpKind, httpPair } from './support/http-pairs.js'
 
 const carry = (value: string): string => `{"jsonrpc":"2.0","method":"say","params":{"value":${value}}}`
 
-// Two POSTs may overtake each other, and each has a socket of its own.
+// Two POSTs use separate sockets and may overtake each other.
 const toFront: ContractOptions = { carry, inOrder: false, stops: false }
 const fromFront: ContractOptions = { carry, buffers: 'system-too' }
 
 const kinds: readonly (readonly [HttpKind, ContractOptions])[] = [
   ['Streamable HTTP', fromFront],
-  // With the stream its session has ended, whoever ended it.
+  // The session ends with the stream, from either side.
   ['HTTP+SSE', { ...fromFront, end: 'closed TRANSPORT_IO' }],
 ]
 

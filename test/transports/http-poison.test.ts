@@ -1,5 +1,5 @@
-// A server, or something in front of it, that says more on a socket than it was asked: what is said
-// out of turn is never taken for an answer, and nobody waits for one in vain.
+// A server or an intermediary that sends more on a socket than it was asked for. The excess is never taken for an
+// answer, and no request stays without one.
 
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
@@ -15,7 +15,7 @@ const http = (body: string): string =>
   `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
 const poison = http('{"jsonrpc":"2.0","id":"x","result":"poison"}')
 
-/** Answers on a socket, and says something of its own beside it. */
+/** Sends an answer, and excess bytes. */
 type Reply = (socket: Socket, answer: string) => void
 
 const timings: readonly (readonly [string, Reply])[] = [

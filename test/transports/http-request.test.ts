@@ -1,5 +1,5 @@
-// Requests as clients write them, well and badly: what is read of them, whatever the chunks they come in,
-// and that nothing is ever read that the reader of Node's server would read in another way.
+// Valid and invalid requests of clients. Chunks make no difference, and no request is read that Node's server would
+// read differently.
 
 import assert from 'node:assert/strict'
 import { type IncomingMessage, createServer } from 'node:http'
@@ -16,7 +16,7 @@ const POST = 'POST /mcp HTTP/1.1\r\nHost: h\r\n'
 const chunked = `${POST}Transfer-Encoding: chunked\r\n\r\n`
 const long = 'x'.repeat(9000)
 
-/** What is read of each: a line for each request that came whole. */
+/** One line in `read` for each complete request. */
 const well: readonly (readonly [name: string, raw: string, read: readonly string[]])[] = [
   ['no body', 'GET /health HTTP/1.1\r\nHost: h\r\n\r\n', ['GET /health host=h ""']],
   ['a length', `${POST}Content-Length: 5\r\n\r\nhello`, ['POST /mcp host=h,content-length=5 "hello"']],
@@ -66,7 +66,6 @@ const well: readonly (readonly [name: string, raw: string, read: readonly string
   ],
 ]
 
-/** Nothing is read of these. */
 const refused: readonly (readonly [name: string, raw: string])[] = [
   ['an empty line in LF before', '\nGET / HTTP/1.1\r\n\r\n'],
   ['no version', 'GET /\r\n\r\n'],
@@ -135,7 +134,7 @@ test('what a request is, the reader of Node’s server says too', async () => {
     asyncProperty(requests, spoilings, async (parts, spoilt) => {
       const raw = spoil(parts.join(''), spoilt)
       const read = readByUs(raw, []).filter((line) => line !== 'refused')
-      // Node drops what comes in one packet with a request for another protocol that it does not heed.
+      // Node drops bytes in the same packet as an ignored upgrade request.
       const upgrade = read.findIndex((line) => line.includes('upgrade='))
       const ours = upgrade < 0 ? read : read.slice(0, upgrade + 1)
       const theirs = await readByNode(raw)
@@ -145,7 +144,6 @@ test('what a request is, the reader of Node’s server says too', async () => {
   )
 })
 
-/** Requests that are whole. */
 const requests = array(
   constantFrom(
     'GET / HTTP/1.1\r\nHost: h\r\n\r\n',
@@ -176,7 +174,7 @@ const spoilings = spoilingsWith([
   'GET ',
 ])
 
-/** Reads what comes in these pieces, as a connection does. */
+/** Reads the bytes in these chunks. */
 function readByUs(raw: string, cuts: readonly number[]): string[] {
   const bytes = Buffer.from(raw, 'latin1')
   const read: string[] = []
@@ -219,7 +217,7 @@ function lineOf(head: RequestHead, body: string): string {
   return `${head.method} ${head.target} ${fields.join(',')} ${JSON.stringify(body)}`
 }
 
-/** The requests that came whole to a server of Node. */
+/** The complete requests that Node's server reads. */
 async function readByNode(raw: string): Promise<string[]> {
   const came: { readonly request: IncomingMessage; body: string }[] = []
   const server = createServer({ requireHostHeader: false }, (request, response) => {

@@ -1,5 +1,4 @@
-// Responses as servers write them, well and badly: what is read of them, whatever the chunks they
-// come in, and where we differ from the client that Node has.
+// Valid and invalid responses of servers, in all chunks, and the differences to Node's client.
 
 import assert from 'node:assert/strict'
 import { type IncomingMessage, request } from 'node:http'
@@ -24,15 +23,15 @@ import { httpScraps, spoil, spoilingsWith } from './support/spoil.js'
 
 interface More {
   readonly keepsAlive?: boolean
-  /** The connection closes behind it. */
+  /** The connection closes after it. */
   readonly ended?: boolean
-  /** Where Node's client reads it in another way, and why ours does as it does. */
+  /** How Node's client reads it, and why ours differs. */
   readonly unlikeNode?: string
-  /** Versions of Node differ about it. */
+  /** Versions of Node differ. */
   readonly varies?: true
 }
 
-/** What is read of a response, or that it is refused. */
+/** `read` is undefined for a response that is refused. */
 interface Case extends More {
   readonly name: string
   readonly raw: string
@@ -45,7 +44,7 @@ const chunked = `${OK}Transfer-Encoding: chunked\r\n\r\n`
 const closing = { keepsAlive: false }
 const unread = { unlikeNode: 'nobody asked for it, and nobody here could read it' }
 
-/** Responses that are read, and leave a connection that stays unless it is said otherwise. */
+/** Valid responses. The connection stays open unless `More` says otherwise. */
 const well: readonly (readonly [name: string, raw: string, read: string, more?: More])[] = [
   ['a length', `${OK}Content-Length: 5\r\n\r\nhello`, '200 hello'],
   ['a length of nothing', `${OK}Content-Length: 0\r\n\r\n`, '200 '],
@@ -161,7 +160,7 @@ const cases: readonly Case[] = [
   ...refused.map(([name, raw, more]) => ({ name, raw, read: undefined, ...more })),
 ]
 
-/** What is read of a response that came whole: its status and its body, and its fields where they are compared. */
+/** A complete response. `fields` is set only where it is compared. */
 type Read = { readonly status: number; readonly fields: string; readonly body: string } | undefined
 
 const shown = (read: Read): string | undefined => read && `${read.status} ${read.body}`
@@ -193,7 +192,7 @@ describe('one response', () => {
       assert.equal(shown(readByUs(raw, ended, [], true).read), read)
   })
 
-  // With scraps in it: a failure prints its seed, and FC_RUNS=100 tries a hundred times as many.
+  // With scraps: a failure prints its seed, and FC_RUNS=100 makes a hundred times as many runs.
   test('is nothing that Node’s client refuses, or reads in another way', { timeout: 600_000 }, async () => {
     await check(
       asyncProperty(
@@ -202,7 +201,7 @@ describe('one response', () => {
         boolean(),
         async ([first, more], spoilings, isEnded) => {
           const raw = spoil([first, ...more].join(''), spoilings)
-          // What came behind it closes the connection: it is nobody's answer.
+          // Bytes behind a response belong to no request, so they close the connection.
           const { read } = readByUs(raw, isEnded, [], false, 'before more')
           if (read !== undefined)
             assert.deepEqual(read, await readByNode(raw, isEnded), JSON.stringify([raw, isEnded]))
@@ -216,7 +215,6 @@ describe('one response', () => {
 const hidden = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno'
 const json = `${OK}Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n`
 
-/** Responses that are whole. */
 const responses = constantFrom(
   `${OK}Content-Type: application/json\r\nContent-Length: 5\r\n\r\nhello`,
   `${OK}Content-Length: ${hidden.length}\r\nX: y\r\n\r\n${hidden}`,
@@ -239,7 +237,7 @@ const scraps = [
   'HTTP/1.1 100 x\r\n\r\n',
 ]
 
-/** Reads the bytes cut at these places; `stopping` stops after each piece of the response, and goes on. */
+/** Reads the bytes cut at these places. `stopping` pauses after each piece of the response. */
 function readByUs(
   raw: string,
   isEnded: boolean,

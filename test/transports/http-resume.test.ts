@@ -1,4 +1,4 @@
-// An answer whose stream was cut, and a server that does not give the rest of it at once.
+// A cut stream, and a server that does not resume it immediately.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
@@ -7,12 +7,11 @@ import { type Opened, type Scope, answerOf, connect, events, scripted } from './
 
 interface Refusing {
   readonly opened: Opened
-  /** What each attempt to resume said it was after. */
+  /** The `Last-Event-ID` of each attempt to resume. */
   readonly resumed: unknown[]
   readonly authorizations: unknown[]
 }
 
-/** A server that cuts the stream of a call, and refuses the first attempts to resume it. */
 async function refusing(
   scope: Scope,
   status: number,

@@ -1,5 +1,3 @@
-// What is sent again when a server asks to wait, and what is not.
-
 import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
@@ -13,7 +11,7 @@ const timersOf = (clock: FakeClock): HttpTimers => ({
   setTimer: clock.setTimer.bind(clock),
 })
 
-/** Lets everything that is on its way arrive. */
+/** Lets all bytes on their way arrive. */
 async function quiet(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 50))
 }

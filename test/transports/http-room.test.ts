@@ -1,4 +1,4 @@
-// More connections than there may be: who goes, and who gets in all the same. Over real sockets of several addresses.
+// More connections than allowed, from several addresses: which ones are closed and which ones are accepted.
 
 import assert from 'node:assert/strict'
 import process from 'node:process'
@@ -7,12 +7,12 @@ import { until } from '../integration/support/waiting.js'
 import { type Front, type Scope, front, message, statusOf } from './support/http.js'
 import { Wire } from './support/wire.js'
 
-/** Elsewhere only one address of loopback is there. */
+/** Other systems have only one loopback address. */
 const skip = process.platform === 'linux' ? false : 'needs the addresses 127.0.0.2 to 127.0.0.18'
 
 const principalOf = (token: string): string | undefined => (token === 'secret' ? 'me' : undefined)
 
-/** The status of the next answer; 0 when the connection was closed instead. */
+/** The status of the next answer. 0 when the connection was closed instead. */
 async function asks(wire: Wire, text: string): Promise<number> {
   wire.heard = ''
   wire.say(text)

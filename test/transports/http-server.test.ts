@@ -30,7 +30,7 @@ const maxAgeMs = (): number => 3_600_000
 describe('one request without a session', () => {
   const echo = message('echo', 1)
   const unknown = { 'mcp-protocol-version': '1999-01-01' }
-  /** What is sent, the status, and a part of the body. */
+  /** The request, the status, and a part of the body. */
   const cases: [string, Sent, number, RegExp][] = [
     ['in plain JSON', { body: echo }, 200, /^\{"jsonrpc":"2.0","id":1,"result":\{"id":"1"\}\}$/],
     ['whose id is a text', { body: message('echo', 'a\u00e9') }, 200, /"id":"a\u00e9"/],
@@ -173,9 +173,9 @@ describe('bodies', () => {
     assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1'])
     assert.match(refused.body, /"code":-32603,"message":"[^"]*Too many large messages/)
     assert.equal((await send(port, { body: message('echo', 4) })).status, 200)
-    // What was refused gives back what it had, and no more.
+    // A refused request frees exactly the memory that it had reserved.
     for (let at = 0; at < 4; at++) assert.equal((await send(port, { body: large('echo', 5) })).status, 503)
-    // Of the two that wait, one has nobody any more who would read the answer.
+    // One of the two waiting clients has disconnected.
     for (const session of sessions)
       for (const { id } of session.received.filter(isWaiting)) session.answer(id, '{}')
     assert.equal((await first).status, 200)
@@ -259,7 +259,7 @@ describe('bodies', () => {
       }
       return answer
     }
-    // A third of what has to come in a second, and 45 times as much for more than a second.
+    // A third of the minimum rate, and 45 times as much for more than a second.
     const [slow, fast] = await Promise.all([post(2), post(300)])
     assert.match(slow, /^HTTP\/1\.1 408 [^]*The body comes too slowly/)
     assert.match(fast, /^HTTP\/1\.1 200 /)
@@ -287,7 +287,7 @@ function isWaiting(frame: Frame): frame is RequestFrame {
   return frame.kind === 'request' && frame.method === 'wait'
 }
 
-/** Every token of one letter is somebody's. */
+/** Every token of one letter is valid. */
 const ownToken = (token: string): string | undefined => (token.length === 1 ? token : undefined)
 
 describe('a session', () => {
@@ -454,7 +454,7 @@ describe('the standalone stream', () => {
     assert.match((await reader.next())?.data ?? '', /late/)
     const [opening] = session.received
     assert.ok(opening?.kind === 'request')
-    // An answer that nobody waits for any more goes nowhere.
+    // An answer whose client has disconnected is dropped.
     session.answer(opening.id, '{}')
     session.notify('notifications/last')
     assert.match((await reader.next())?.data ?? '', /last/)

@@ -1,11 +1,11 @@
-// Requests whose length two readers could read differently: never is what lies in the body of one a request of its own.
+// Requests whose length is ambiguous. Their bodies must never be read as separate requests.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { until } from '../integration/support/waiting.js'
 import { front, message, raw, send, statusOf } from './support/http.js'
 
-/** What may have been meant as one request, in which another is hidden. */
+/** One request with another one hidden in it. */
 type Shape = (port: number) => string
 
 const inner = (port: number): string => {
@@ -49,7 +49,7 @@ const codings = [
   'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity',
 ]
 
-/** How a length may be spelled; `N` stands for the number. */
+/** Spellings of a length. `N` stands for the number. */
 const lengths = [
   'Content-Length: N',
   'Content-Length : N',
@@ -100,7 +100,7 @@ const both: Shape[] = codings.flatMap((coding) =>
   lengths.slice(0, 1).flatMap((length): Shape[] => {
     const all = (body: string): string => length.replace('N', String(body.length))
     return [
-      // To who reads the length it is one request, to who reads chunks two.
+      // One request by its length, and two by its chunks.
       (port) => {
         const body = `0\r\n\r\n${inner(port)}`
         return outer(port, `${all(body)}\r\n${coding}`, body)
@@ -109,7 +109,7 @@ const both: Shape[] = codings.flatMap((coding) =>
         const body = `0\r\n\r\n${inner(port)}`
         return outer(port, `${coding}\r\n${all(body)}`, body)
       },
-      // The other way round.
+      // Two requests by the length, and one by the chunks.
       (port) => outer(port, `Content-Length: 3\r\n${coding}`, chunked(inner(port))),
       (port) => outer(port, `${coding}\r\nContent-Length: 3`, chunked(inner(port))),
     ]

@@ -1,4 +1,4 @@
-// What a server may answer to a message, whatever the message is: every status, every cut, every redirect.
+// Every kind of message, with every status, cut and redirect.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
@@ -6,7 +6,7 @@ import type { HttpTarget } from '../../src/transports/http-client/options.js'
 import { rawServer } from './support/raw-server.js'
 import { type Opened, type Scope, answerOf, connect, json, scripted } from './support/scripted.js'
 
-/** Nearly every one that is registered, and two that are not. */
+/** Nearly all registered statuses, and two that are not registered. */
 const statuses =
   '200 201 202 203 204 205 206 208 226 300 301 302 303 304 305 307 308 400 401 402 403 404 405 406 407 408 409 410 411 412 413 414 415 416 417 418 421 422 423 424 425 426 428 429 431 451 500 501 502 503 504 505 507 511 520 599'
     .split(' ')
@@ -32,14 +32,14 @@ const messages: readonly Message[] = [
   request('work', false),
   request('tools/list', true),
   { ...request('a notification', false), isRequest: false, text: '{"jsonrpc":"2.0","method":"n/x"}' },
-  // Whoever asked takes the first.
+  // The first answer counts.
   { ...request('an answer', true), isRequest: false, text: '{"jsonrpc":"2.0","id":9,"result":{}}' },
 ]
 
-/** One retry, at once. */
+/** One immediate retry. */
 const once: Partial<HttpTarget> = { retries: 1, retryDelayMs: 1 }
 
-/** What becomes of a request that is answered so, without a session. */
+/** The error code of a request without a session that gets this status. */
 function wantedCode(status: number): string {
   if (status === 401 || status === 403) return 'TRANSPORT_AUTH'
   return status < 300 ? 'TRANSPORT_ANSWER' : 'TRANSPORT_STATUS'
@@ -99,20 +99,20 @@ describe('a status', () => {
           message.title,
         )
         await opened.connection.close()
-        // The session is not ended at a server that does not know it.
+        // A session that the server does not know is not ended there.
         assert.equal(server.seen.length, 2)
       }
     })
 })
 
-/** Waits until whoever sent the message has been told what became of it, or the server has taken it. */
+/** Waits until the message has failed or been answered, or until the server has accepted it. */
 async function settled({ heard, connection }: Opened, isTaken: boolean): Promise<void> {
   if (!isTaken) return heard.until(() => heard.failures.length + heard.messages.length === 1)
-  // What has no answer is at its end when the connection has nothing left to wait for.
+  // A message without an answer is finished when the connection has closed.
   await connection.close()
 }
 
-/** A server that says the first bytes of an answer and hangs up. */
+/** A server that sends the first bytes of an answer and disconnects. */
 async function hangingUp(scope: Scope, bytes: string): Promise<{ url: URL; asked: () => number }> {
   let asked = 0
   const { port } = await rawServer(scope, (socket) => {
@@ -198,7 +198,7 @@ describe('a redirect', () => {
         ].slice(0, status >= 307 ? 2 : 1),
       )
       if (status < 307) return
-      // It is remembered.
+      // The client remembers the redirect.
       request(2, 'work')
       await heard.until(() => heard.messages.length === 2)
       assert.equal(server.seen.at(-1)?.url, '/there?a=1')

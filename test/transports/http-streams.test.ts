@@ -24,7 +24,6 @@ import {
 
 const stream = { accept: 'text/event-stream' }
 
-/** The id of the request with that method. */
 function idOf({ received }: ScriptedSession, method: string): RequestId {
   const frame = received.findLast((each) => each.kind === 'request' && each.method === method)
   assert.ok(frame?.kind === 'request')
@@ -55,7 +54,7 @@ describe('a stream that was cut', () => {
       assert.equal(await resume(headers, lastId), 400, lastId)
     assert.equal(await resume(other, '1-1'), 400)
     for (let at = 2; at <= 5; at++) session.notify(`notifications/${at}`, id)
-    // 1 and 2 have fallen out: after 1, 2 is missing; after 2, nothing is.
+    // The store has dropped events 1 and 2. Resuming after 1 would lack event 2; resuming after 2 lacks nothing.
     assert.equal(await resume(headers, '1-1'), 400)
     assert.equal(await resume(headers, '1-2'), 200)
   })
@@ -142,7 +141,7 @@ describe('a client that reads nothing', () => {
       `GET /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${headers['mcp-session-id']}\r\n\r\n`,
     )
     await until(() => session.connection.busy === true)
-    // One message may be of any size; it is the next one that is too many.
+    // The limit applies before the next message, so one message may have any size.
     session.say(`{"jsonrpc":"2.0","method":"n","params":{"p":"${'x'.repeat(20_000_000)}"}}`)
     assert.ok(session.connection.backlogBytes > 1_000_000)
     await until(() => session.connection.backlogBytes === 0)
@@ -168,7 +167,7 @@ describe('a reader of a plain answer', () => {
     const socket = ask(port)
     let bytes = 0
     socket.on('data', (chunk: Buffer) => {
-      // 4 MB in 150 ms, far slower than the answer could come, and in all longer than a stall may be.
+      // 4 MB in 150 ms: far slower than the answer could come, and in total longer than a stall may last.
       const before = bytes
       bytes += chunk.length
       if (Math.floor(before / 4e6) === Math.floor(bytes / 4e6)) return
@@ -182,7 +181,7 @@ describe('a reader of a plain answer', () => {
   })
 })
 
-/** Asks for something, and reads nothing yet. */
+/** Sends a request, and does not read. */
 function ask(port: number): Socket {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)
@@ -201,7 +200,7 @@ describe('kept events', () => {
     assert.equal(one.after(0, 0).length, 1)
     one.add(0, 6, [Buffer.alloc(101)])
     assert.deepEqual([one.after(0, 0).length, one.after(0, 5).length], [1, 0])
-    // The store that has most gives up events.
+    // The largest store drops events first.
     assert.equal(two.add(0, 1, [Buffer.alloc(60)]), true)
     assert.deepEqual([one.after(0, 0).length, two.after(0, 0).length], [0, 1])
     assert.equal(two.add(0, 2, [Buffer.alloc(101)]), false)
@@ -229,7 +228,7 @@ describe('a question that belongs to no request that is known', () => {
     const gone = new EventReader(await third)
     gone.cut()
     await once(gone.response, 'close')
-    // The front reads the end of that connection before a request that comes later.
+    // The front notices the end of that connection before it reads a later request.
     await send(port, { body: message('echo', 9), headers })
     session.say(question)
     session.answer(ids[1], '{}')

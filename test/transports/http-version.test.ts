@@ -1,4 +1,5 @@
-// Clients of HTTP/1.0, such as nginx before 1.29.7 and the checks of HAProxy: one request on each connection, and no chunks.
+// Clients of HTTP/1.0, such as nginx before 1.29.7 and the checks of HAProxy: one request on each connection, and no
+// chunks.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -76,7 +77,7 @@ test('HTTP/1.0 without Host is told whether the process answers, and nothing els
     [page(''), 200],
     [page('', '/health?x'), 200],
     [page('', '/health', 'HEAD'), 200],
-    // What HAProxy sends unless it is told otherwise.
+    // The default check of HAProxy.
     ['OPTIONS / HTTP/1.0\r\n\r\n', 204],
     [page('', '/page'), 400],
     [page('', '/mcp'), 400],

@@ -5,7 +5,7 @@ import { joinedLine } from '../../src/jsonrpc/long-line.js'
 import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
 import { costRatio } from '../support/processor-time.js'
 
-/** What a splitter says of `text` in chunks of `size`. */
+/** The events of a splitter for `text` in chunks of `size`. */
 function split(text: string | Buffer, size: number, lineBytesMax = 1000): string[] {
   const said: string[] = []
   const splitter = new LineSplitter(
@@ -86,13 +86,12 @@ test('an oversize line is not kept while it arrives', () => {
   const before = process.memoryUsage().rss
   for (let i = 0; i < 4000; i++) splitter.push(Buffer.alloc(64 * 1024, 'x'))
   assert.equal(splitter.pendingBytes, 4000 * 64 * 1024)
-  // What is not kept is not collected at once.
+  // A line beyond the limit is counted and not stored.
   assert.ok(process.memoryUsage().rss - before < 128 * 1024 * 1024)
   splitter.push(Buffer.from('\n'))
   assert.equal(splitter.pendingBytes, 0)
 })
 
-/** Sends a line of `bytes` through a splitter in chunks of `size`. */
 function pass(bytes: number, size: number): void {
   let whole = 0
   const splitter = new LineSplitter({ line: (line) => (whole = line.length), oversize: () => {} }, 1e9)

@@ -47,7 +47,7 @@ function closeOf(stream: PassThrough): Promise<void> {
   })
 }
 
-/** A program that talks on its pipes; it says `ready` on stderr first. */
+/** A program that talks on its pipes. It writes `ready` to stderr first. */
 function child(script: string): {
   readonly child: ReturnType<typeof spawn>
   readonly connection: NdjsonConnection

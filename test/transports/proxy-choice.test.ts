@@ -1,5 +1,3 @@
-// Which addresses are reached through which proxy.
-
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isNearby, proxyFor } from '../../src/transports/http-client/proxy-choice.js'

@@ -1,4 +1,4 @@
-// A stream with more to say than one turn should hear.
+// A stream with more input than one turn may handle.
 
 import { strict as assert } from 'node:assert'
 import { Readable } from 'node:stream'

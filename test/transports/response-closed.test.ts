@@ -1,5 +1,3 @@
-// A client that leaves before its request is served.
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type RequestFrame, readFrame } from '../../src/jsonrpc/frame.js'
@@ -48,7 +46,7 @@ test('the memory of a body is free once, when its response is closed and its cal
   assert.equal(freed, 1)
 })
 
-/** A response of which so many bytes are not taken. */
+/** A response with so many bytes that the client has not read. */
 class Sending implements ResponseWire {
   readonly unsentBytes: number
   readonly response: HttpResponse = new HttpResponse(this, asked)
@@ -81,14 +79,14 @@ function requestOf(id: number): RequestFrame {
 interface Opened {
   readonly connection: ClientConnection
   readonly sink: Recorder
-  /** The ways back of the requests, in order. */
+  /** The replies of the requests, in order. */
   readonly replies: Reply[]
-  /** Those of requests that their clients do not want answered any more. */
+  /** The replies of cancelled requests. */
   readonly gaveUp: Reply[]
   readonly post: (id: number, response: HttpResponse) => void
 }
 
-/** The connection of clients without sessions; or that of one of them alone. */
+/** The shared connection of clients without sessions, or that of one of them. */
 function opened(isShared: boolean): Opened {
   const clock = { now: () => 0, setTimer: () => ({ cancel: () => {} }) }
   const environment = {

@@ -1,4 +1,4 @@
-// What is kept of a session, whatever its client says.
+// The stored record of a session, with limits on what the client can put there.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -8,7 +8,7 @@ import type { SessionNotes } from '../../src/transports/http-server/session-ids.
 import { SessionRecord } from '../../src/transports/http-server/session-record.js'
 import { message } from './support/http.js'
 
-/** What the book has after these requests. */
+/** The stored notes after these requests. */
 function notesOf(method: string, all: readonly object[]): SessionNotes | undefined {
   const written: SessionNotes[] = []
   const book = { read: () => Promise.resolve(undefined), end: () => Promise.resolve(), write: add }

@@ -1,4 +1,4 @@
-// Event streams, cut into chunks in every way.
+// Event streams in all chunks.
 
 import { strict as assert } from 'node:assert'
 import { describe, it, test } from 'node:test'
@@ -7,7 +7,7 @@ import { SseParser } from '../../src/transports/sse/parser.js'
 
 const limits = { dataBytesMax: 64, fieldBytesMax: 32 }
 
-/** What a stream says, as text. */
+/** The events of a stream. */
 function heard(chunks: readonly Buffer[], own = limits): readonly unknown[] {
   const said: unknown[] = []
   const parser = new SseParser(
@@ -98,7 +98,7 @@ function chunksOf(text: string, size: number): Buffer[] {
 describe('a long object', () => {
   const long = { dataBytesMax: 1e6, fieldBytesMax: 32 }
 
-  /** What is said of it, and in how many parts. */
+  /** The events of a stream, with the number of parts. */
   function told(chunks: readonly Buffer[]): readonly unknown[] {
     const said: unknown[] = []
     const parser = new SseParser(

@@ -8,7 +8,7 @@ import type { Sender } from '../../src/transports/http-server/access.js'
 import { TokenStreams } from '../../src/transports/http-server/token-streams.js'
 
 const until = (untilMs: number): Sender => ({ principal: 'ann', untilMs })
-/** What each examination finds, when they are made, and the time at which the stream is cut. */
+/** The results of the checks, their times, and the time at which the stream is cut. */
 const cases: [
   title: string,
   untilMs: number,

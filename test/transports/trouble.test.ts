@@ -1,11 +1,11 @@
-// What went wrong with a socket: the system's words and code, and one remedy where the failure lasts.
+// Socket errors: the text and code of the kernel, and a remedy for lasting failures.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HttpSyntaxError } from '../../src/transports/http1/head.js'
 import { socketTrouble } from '../../src/transports/http1/trouble.js'
 
-/** As OpenSSL has it. */
+/** An alert in the words of OpenSSL. */
 function alert(words: string): string {
   return `write EPROTO 80CC:error:0A000410:SSL routines:ssl3_read_bytes:${words}:../rec_layer_s3.c:1601:SSL alert number 40\n`
 }

@@ -1,12 +1,10 @@
-// Which process goes when there is no place for one more.
-
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { type Lease, StartGate } from '../../src/upstream/server/start-gate.js'
 import { FakeRuntime, settled } from './support/fake-runtime.js'
 
 interface World {
-  /** The indices of the processes that have given their places up. */
+  /** The indices of the processes that have ended. */
   readonly gone: readonly number[]
   readonly apply: (isCalled?: boolean) => Promise<string>
 }
@@ -45,7 +43,7 @@ async function full(idle: readonly (number | undefined)[]): Promise<World> {
   return { gone, apply }
 }
 
-/** A process of several clients that has been idle since then. */
+/** The number of clients of a shared process. */
 const SHARED = 1
 
 const REFUSED = (count: number): string =>

@@ -1,4 +1,4 @@
-// Which abandoned calls a server may still ask or log for.
+// Abandoned calls that a server may still ask or log about.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'

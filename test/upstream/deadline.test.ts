@@ -1,5 +1,3 @@
-// Deadlines of a process that runs, and of one that was stopped.
-
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'

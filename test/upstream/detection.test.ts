@@ -1,4 +1,4 @@
-// Which revisions a server on stdio is taken to speak, by what it answers to the first question.
+// How the first answer of a stdio server determines its revision.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
@@ -19,7 +19,6 @@ function refusal(child: FakeChild, error: string): undefined {
   child.say(`{"jsonrpc":"2.0","id":${child.lastId},"error":${error}}`)
 }
 
-/** A stateless server: refuses what its revision does not have. */
 const stateless: Script = (method, params, child) => {
   const [version] = [at(params, '_meta', V)]
   if (version !== N) return refusal(child, `{"code":-32602,"message":"no _meta"}`)
@@ -35,7 +34,7 @@ const stateless: Script = (method, params, child) => {
   }
 }
 
-/** Answers the question so, and everything else as a server with sessions. */
+/** Answers `server/discover` with this error, and other requests as a server with sessions. */
 const answering =
   (error: string): Script =>
   (method, params, child) =>
@@ -160,7 +159,7 @@ describe('a server that says nothing to the first question', () => {
     const { runtime, heard, revision } = await run(t, (method, params, child) => {
       if (method === 'server/discover') return undefined
       if (method !== 'initialize') return stateless(method, params, child)
-      // It was not up, and reads everything now.
+      // The server was still starting, and reads all buffered requests now.
       child.say(`{"jsonrpc":"2.0","id":1,"result":${description([N])}}`)
       return refusal(child, '{"code":-32601,"message":"no such method"}')
     })
@@ -201,7 +200,7 @@ describe('a server that says nothing to the first question', () => {
   })
 })
 
-/** How a server refuses the first `initialize`, and the revisions that it is asked for; its client has 2025-06-18. */
+/** How a server refuses the first `initialize`, and the revisions that it is offered. The client has 2025-06-18. */
 const refusedRevisions: [title: string, error: string, more: object, offered: string[]][] = [
   [
     'names its own',

@@ -1,5 +1,3 @@
-// A server that is there and cannot list: what becomes of calls for it.
-
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { type RawClient, failure } from '../integration/support/client.js'
@@ -14,11 +12,11 @@ const offering =
 interface World {
   readonly runtime: FakeRuntime
   readonly client: RawClient
-  /** How often the server was asked for this list. */
+  /** How often the server received this request. */
   readonly asked: (method: string) => number
 }
 
-/** A client of a server that refuses these lists, each so many times. */
+/** A client of a server that refuses each of these lists so many times. */
 async function refusing(t: Scope, times: Record<string, number>): Promise<World> {
   const runtime = new FakeRuntime()
   const left = new Map(Object.entries(times))
@@ -45,7 +43,7 @@ describe('a server that is there and cannot list its tools', () => {
     const { runtime, client, asked } = await refusing(t, { 'tools/list': 1 })
     assert.equal(asked('tools/list'), 1)
     const answer = client.call('s__t')
-    // The first call waits for the validator too.
+    // The first call also waits for the validator.
     for (let turn = 0; turn < 500 && asked('tools/call') === 0; turn++) await settled()
     assert.equal(runtime.now(), 0)
     assert.equal(asked('tools/list'), 2)

@@ -1,5 +1,3 @@
-// What a server is busy with, as the status shows it.
-
 import { strict as assert } from 'node:assert'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
@@ -24,7 +22,7 @@ test('calls that run and that wait are counted, and starts after a crash', async
   assert.deepEqual(gauges(), { ...none, restarts: 1 })
 })
 
-/** A client that is cut off by the first error that it gets, in the same turn. */
+/** A client that is cut off by the first error that it receives, in the same turn. */
 class CutClient implements Connection {
   readonly congested = false
   readonly backlogBytes = 0

@@ -1,4 +1,4 @@
-// What is said when there is no ID token: what can be done, and nothing secret, whatever has answered.
+// The error for a missing ID token names a remedy and contains no secret.
 
 import { strict as assert } from 'node:assert'
 import { generateKeyPairSync } from 'node:crypto'
@@ -29,7 +29,7 @@ const files = {
 
 type Answer = (seen: Seen, response: ServerResponse) => void
 
-/** What is said when the token endpoint answers so. */
+/** The error when the token endpoint gives this answer. */
 async function said(scope: Scope, kind: keyof typeof files, answer: Answer): Promise<string> {
   const { url } = await scripted(scope, answer, { raw: true })
   const file = join(scratch(scope), 'credentials.json')

@@ -4,7 +4,7 @@ import type { LogRecord } from '../../src/runtime/runtime.js'
 import { Guardian, type GuardianShell } from '../../src/upstream/process/guardian.js'
 import { FakeClock } from './support/fake-clock.js'
 
-/** A shell that only remembers what it was told. */
+/** A shell that only records its input. */
 class FakeShell implements GuardianShell {
   readonly pid = 1
   readonly ended: Promise<string | undefined>
@@ -34,7 +34,7 @@ class FakeShell implements GuardianShell {
     this.die()
   }
 
-  /** The groups that it would end now. */
+  /** The process groups that it would end now. */
   get groups(): number[] {
     const groups = new Set<number>()
     for (const line of this.told.split('\n')) {
@@ -51,9 +51,9 @@ interface Scene {
   readonly shells: FakeShell[]
   readonly log: LogRecord[]
   readonly occupied: Set<number>
-  /** What is to be thrown instead of a start. */
+  /** A start throws this error. */
   failure: Error | undefined
-  /** Fires the timers that wait until then. */
+  /** Advances the clock and fires the timers. */
   readonly pass: (ms: number) => Promise<void>
 }
 
@@ -86,13 +86,13 @@ function scene(): Scene {
   return it
 }
 
-/** What happens when a server is started. */
+/** Announces a server to the guardian, as its start does. */
 function start(guardian: Guardian, group: number): void {
   guardian.announce()
   guardian.add(group)
 }
 
-/** Everything that follows without time passing. */
+/** Runs everything that needs no time. */
 async function settled(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }

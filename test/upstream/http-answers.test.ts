@@ -1,4 +1,4 @@
-// Answers over HTTP that are none: whoever waits is told at once, since nothing else will come.
+// Invalid answers over HTTP. The client gets an error immediately, since no other answer will come.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
@@ -8,7 +8,6 @@ import { libraryProxy } from '../integration/support/library.js'
 import { type Handler, answerOf, events, json, scripted } from '../transports/support/scripted.js'
 import { remote, toolServer } from './support/remote.js'
 
-/** What the client is told of an error. */
 function message({ value }: Heard): string {
   return textAt(value, 'error', 'message')
 }

@@ -1,4 +1,4 @@
-// A remote server may be at work on a call whose connection was cut: what it asks then is about that call.
+// A remote server may still work on a call whose connection was cut. Its questions then belong to that call.
 
 import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
@@ -12,7 +12,7 @@ import { type Scope, answerOf, events, json, scripted } from '../transports/supp
 const QUESTION =
   '{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}'
 
-/** A server that asks a question during each call but the first, which `first` answers; what it is told ends the call. */
+/** Asks a question during each call but the first, which `first` answers. The answer ends the call. */
 async function asking(scope: Scope, first: (response: ServerResponse) => void) {
   let calls = 0
   let stream: ServerResponse | undefined
@@ -34,7 +34,7 @@ async function asking(scope: Scope, first: (response: ServerResponse) => void) {
   })
 }
 
-/** Two calls of a client without a session; gives how the first ended, and what was told the server that asked during the second. */
+/** Two calls without a session: the error of the first, and the answer to the question of the second. */
 async function twoCalls(scope: Scope, first: (response: ServerResponse) => void) {
   const { url } = await asking(scope, first)
   const { attach } = await libraryProxy(scope, { s: { url: url.href, retries: 0 } })

@@ -1,5 +1,3 @@
-// Remote servers that lose, cut, delay and flood: what the clients of a proxy see of it.
-
 import { strict as assert } from 'node:assert'
 import { createServer } from 'node:net'
 import { describe, test } from 'node:test'
@@ -24,7 +22,7 @@ test('a session that nobody is there for ends, and the next call begins another'
   const resting = { ...limits, upstream: { ...limits.upstream, remoteRestMs: 100 } }
   const servers = { s: { url: script.url.href } }
   const { attach, proxy } = await libraryProxy(t, servers, { limits: resting, eager: true })
-  // Opened before anybody has come, so that the status can tell; then left alone.
+  // The proxy connects before the first client for the sake of the status, and then disconnects.
   await until(() => count('DELETE') === 1)
   assert.deepEqual(
     proxy.status().map(({ state, tools }) => [state, tools]),
@@ -34,14 +32,14 @@ test('a session that nobody is there for ends, and the next call begins another'
   await client.open()
   assert.ok(isAnswered(await client.call('s__work')))
   assert.equal(count('initialize'), 2)
-  // While a client is there it is listened to, however long it says nothing.
+  // While a client is connected, the proxy keeps the stream open, however long it is idle.
   await new Promise((resolve) => setTimeout(resolve, 500))
   assert.equal(count('DELETE'), 1)
   await connection.close()
   await until(() => count('DELETE') === 2)
 })
 
-/** A server that answers with 404 what it does not know. */
+/** A server that answers unknown requests with 404. */
 async function partial(t: Scope, isKnown: (session: unknown, rpc: unknown) => boolean) {
   let sessions = 0
   const capabilities = '{"tools":{},"resources":{},"prompts":{}}'
@@ -71,7 +69,7 @@ describe('a server that answers a list with 404', () => {
     const isTold = (): boolean =>
       log.some(({ message }) => /prompts\/list: .*HTTP 404: no such thing/.test(message))
     await until(isTold)
-    // It has been asked again in the same session.
+    // The proxy has listed again in the same session.
     await until(() => count('prompts/list') >= 4)
     assert.equal(count('initialize'), 2)
     assert.match(proxy.status()[0]?.error ?? '', /prompts\/list: .*HTTP 404/)
@@ -90,7 +88,7 @@ describe('a server that answers a list with 404', () => {
 
 describe('a server that takes its time', () => {
   test('to accept a connection is given up, and nothing was sent', async (t) => {
-    // It accepts, and says nothing of TLS.
+    // The server accepts TCP connections and never answers the TLS handshake.
     const silent = createServer((socket) => socket.on('error', () => undefined))
     await new Promise<void>((resolve) => {
       silent.listen(0, '127.0.0.1', resolve)

@@ -1,4 +1,4 @@
-// Refusals that speak of a session: which of them say that ours is forgotten, and how often a call is sent again.
+// Which refusals mean that the server has lost the session, and how often a call is sent again.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
@@ -11,7 +11,7 @@ const rpc = (id: unknown, code: number, message: string): string =>
 
 const forgotten = /has forgotten the session \(HTTP \d+\)/
 
-/** The status and the body of the refusal, how often the call came when it is refused so for ever, and what is told. */
+/** The status and the body of the refusal, how often the call arrives when it is always refused so, and the error. */
 const cases: readonly (readonly [
   title: string,
   status: number,

@@ -1,5 +1,3 @@
-// A name and a password in the address of a remote server.
-
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { at, textAt } from '../integration/support/json.js'
@@ -57,7 +55,7 @@ for (const [title, headers, wanted] of [
     assert.deepEqual([...new Set(script.seen.map(({ method }) => method))], ['POST'])
   })
 
-/** How a server refuses, what its configuration sends, and what the client is told. */
+/** How a server refuses, the configuration, and the error for the client. */
 const refusals: readonly (readonly [string, number, string, object, RegExp, object])[] = [
   [
     '403 that is not about credentials says what the server says',

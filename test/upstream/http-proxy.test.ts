@@ -1,5 +1,3 @@
-// Remote servers behind a proxy that makes tunnels.
-
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { describe, test } from 'node:test'
@@ -34,7 +32,7 @@ describe('a server that is reached through a proxy', () => {
       proxy: `https://ann:CANARY%3Aword@127.0.0.1:${proxy.port}`,
       tls: { ca: file(t, authority.cert) },
     })
-    // Who signs for the server is not who signs for the proxy.
+    // The certificate authority of the server is not that of the proxy.
     assert.match(log, /UNABLE_TO_VERIFY_LEAF_SIGNATURE.*NODE_EXTRA_CA_CERTS/)
     assert.deepEqual(proxy.heads, [])
     assert.ok(!log.includes('CANARY'))
@@ -99,7 +97,7 @@ describe('a server that is reached through a proxy', () => {
     const { value } = await spawned.client.call('work')
     assert.equal(textAt(value, 'result', 'x').length, 200_000)
     assert.match(proxy.heads[0] ?? '', /^CONNECT service\.example:443 HTTP\/1\.1\r\n/)
-    // Nothing of it keeps the program.
+    // The tunnel does not keep the process alive.
     assert.equal(await spawned.finish(), 0)
     assert.ok(!spawned.stderr.includes('CANARY'))
   })

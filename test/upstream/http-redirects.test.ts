@@ -1,4 +1,4 @@
-// Streams of events that have moved within their server.
+// Event streams that have moved within their server.
 
 import { strict as assert } from 'node:assert'
 import { EventEmitter, once } from 'node:events'
@@ -10,7 +10,7 @@ import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import { type Handler, answerOf, events, json, scripted } from '../transports/support/scripted.js'
 import { remote } from './support/remote.js'
 
-/** A server of HTTP+SSE below `/sse/`, to which `/sse` leads with this status. */
+/** A server of HTTP+SSE below `/sse/`. `/sse` redirects there with this status. */
 function older(status: number, location: string): Handler {
   const streams = new Map<string, ServerResponse>()
   let last = 0

@@ -1,4 +1,4 @@
-// What a remote server says unasked while nobody listens to it is found out by reading its lists again.
+// Notifications of a remote server are lost while no stream is open, so the proxy lists again.
 
 import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
@@ -8,10 +8,10 @@ import { until } from '../integration/support/waiting.js'
 import { answerOf, events, json, scripted } from '../transports/support/scripted.js'
 import { remote } from './support/remote.js'
 
-/** A server whose list is told of on its own stream only, and who listens to that now. */
+/** A server that announces list changes only on its standalone stream. */
 class Changing {
   readonly streams: { readonly response: ServerResponse; readonly lastEventId: unknown }[] = []
-  /** Answers a GET that came. */
+  /** Callbacks that answer waiting GET requests. */
   #open: (() => void)[] = []
   tools = ['one']
   listed = 0
@@ -52,7 +52,7 @@ test('a change before the server is first listened to is found', async (t) => {
   const { client } = await remote(t, changing.handler, { ...server })
   await until(() => changing.listed === 1 && changing.streams.length === 1)
   assert.equal(listAt((await client.request('tools/list')).value, 'result', 'tools').length, 1)
-  // Nobody could be told of it.
+  // No stream is open, so this change is not announced.
   changing.tools = ['one', 'two']
   const changed = client.notification('notifications/tools/list_changed')
   changing.open()
@@ -77,7 +77,7 @@ test('a change while the stream of the server is lost is found, unless it can sa
   last?.end('id: 7\ndata: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n')
   await told
   await until(() => changing.streams.at(-1)?.lastEventId === '7')
-  // A round trip, in which nothing is listed again.
+  // A round trip without another list request.
   await client.request('ping')
   assert.equal(changing.listed, 4)
 })

@@ -1,5 +1,3 @@
-// Remote servers behind the proxy: what clients see of everything that can go wrong.
-
 import { strict as assert } from 'node:assert'
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
@@ -27,7 +25,7 @@ async function gone(child: ChildProcess): Promise<void> {
   await new Promise((done) => child.once('close', done))
 }
 
-/** server-everything on a port of the loopback. */
+/** Starts server-everything on a loopback port. */
 async function everything(scope: Scope, mode: 'sse' | 'streamableHttp'): Promise<string> {
   const port = await freePort()
   const program = resolve(root, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')
@@ -62,7 +60,7 @@ for (const mode of ['streamableHttp', 'sse'] as const) {
         const tools = listAt((await client.request('tools/list')).value, 'result', 'tools')
         return tools.some((tool) => at(tool, 'name') === 'e__get-roots-list')
       }
-      // The client's own session with the server begins with its first call, and offers more.
+      // The client's own session with the server begins with its first call, and offers more tools.
       await client.call('e__echo', { message: name })
       while (!(await has())) await new Promise((done) => setTimeout(done, 50))
       return client

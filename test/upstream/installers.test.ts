@@ -1,5 +1,3 @@
-// Which commands may download a package before they run it.
-
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { isInstaller } from '../../src/upstream/process/installers.js'

@@ -1,5 +1,3 @@
-// Which client is the only one that a message can be meant for.
-
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { LaneClients } from '../../src/upstream/server/lane-clients.js'

@@ -1,5 +1,3 @@
-// Which of the lines on stderr say why a program failed.
-
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { LastWords } from '../../src/upstream/process/stderr-log.js'

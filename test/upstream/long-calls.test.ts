@@ -1,5 +1,3 @@
-// Calls that take longer than the default limit, in a time that the tests make.
-
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { failure } from '../integration/support/client.js'
@@ -35,7 +33,6 @@ async function called(t: Scope, script: Script, entry: object = {}, more: Server
     child,
     client,
     call,
-    /** How long the call has taken. */
     took: () => (endedAt === undefined ? undefined : endedAt - calledAt),
     answer: () => child.say(`{"jsonrpc":"2.0","id":${id},"result":{"resultType":"complete","content":[]}}`),
     questions: () => child.heard.filter((method) => method === 'ping' || method === 'server/discover').length,

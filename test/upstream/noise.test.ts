@@ -1,5 +1,3 @@
-// How much noise of a server is put up with.
-
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { FrameError } from '../../src/jsonrpc/jsonrpc-errors.js'

@@ -1,4 +1,4 @@
-// One child process: how its start can fail, and what is read of it at its end.
+// One child process: failures of its start, and its output at its end.
 
 import { strict as assert } from 'node:assert'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -33,7 +33,7 @@ type Overrides = Partial<
   Pick<StdioServerConfig, 'command' | 'args' | 'cwd' | 'env' | 'stopTimeoutMs' | 'memoryLimitBytes'>
 >
 
-/** What a file cannot say stands here too: this is the last line before the system. */
+/** Includes values that a file cannot contain, because this module is the last one before the kernel. */
 function configOf(overrides: Overrides): StdioServerConfig {
   const from = { source: 'test', folder, env: process.env }
   const [server] = selectSchema(
@@ -47,7 +47,6 @@ function configOf(overrides: Overrides): StdioServerConfig {
 interface Started {
   readonly server: ServerProcess
   readonly log: readonly LogRecord[]
-  /** Resolves when its connection has closed. */
   readonly closed: Promise<unknown>
   readonly lines: readonly string[]
 }
@@ -57,7 +56,7 @@ interface Around {
   readonly stdinWaitMs?: number
   readonly spawn?: () => Child
   readonly memoryOf?: Runtime['memoryOf']
-  /** The delays of the timers that are set. */
+  /** The delays of all timers that were set. */
   readonly delays?: number[]
 }
 
@@ -101,7 +100,6 @@ function shell(script: string, around?: Around): Started {
   return started({ command: '/bin/sh', args: ['-c', script] }, around)
 }
 
-/** A child that does what a test says. */
 class ScriptedChild implements Child {
   readonly pid = 4711
   readonly stdin = new PassThrough()
@@ -176,10 +174,10 @@ describe('a start that fails', { skip }, () => {
   }
 })
 
-/** Less than what is to be ended would last by itself. */
+/** Shorter than the lifetime of the processes that must be ended. */
 const LEFT_MS = 30_000
 
-/** What is looked up in `/proc`. */
+/** Descendants are found in `/proc`. */
 const noTree = process.platform !== 'linux'
 
 async function turns(count: number): Promise<void> {
@@ -198,7 +196,7 @@ async function startAndStop(): Promise<void> {
 
 const ended = (code: number): DialEnd => ({ reason: 'exited', message: `'s' exited with code ${code}` })
 
-/** Without what is over in the next turn of the event loop. */
+/** Without resources that vanish in the next turn of the event loop. */
 const lastingResources = (): string[] =>
   process.getActiveResourcesInfo().filter((resource) => resource !== 'Immediate')
 
@@ -239,7 +237,7 @@ describe('the end of a process', { skip }, () => {
   test('a child of it that holds the streams does not hold it, in its group or in one of its own', async () => {
     const ends = await shell('sleep 600 & exit 0', { outputWaitMs: 600_000 }).server.ended
     assert.deepEqual(ends, ended(0))
-    // It ends once its child has left the group.
+    // The shell exits after its child has left the process group.
     const script =
       'trap "exit 0" USR1; setsid sh -c "echo \\$\\$ >&2; kill -USR1 \\$PPID; exec sleep 30" & wait'
     const { server, closed, log } = shell(script, { outputWaitMs: 250 })
@@ -344,7 +342,7 @@ describe('the end of a process', { skip }, () => {
   })
 })
 
-/** The end of one that is measured so often, in MB of 100; and what is logged by then. */
+/** The end of a process with these measurements, in MB of 100, and the log until then. */
 async function measured(...usedMB: (number | undefined)[]): Promise<[DialEnd, string[]]> {
   const child = new ScriptedChild()
   const memoryOf = async (): Promise<number | undefined> => {

@@ -1,5 +1,3 @@
-// How often a list is read of a server that reports changes.
-
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { textAt } from '../integration/support/json.js'
@@ -9,7 +7,7 @@ import { served } from './support/served.js'
 const changed = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
 const listOf = (name: string): string => `{"tools":[{"name":"${name}","inputSchema":{"type":"object"}}]}`
 
-/** Reads in the first 100 ms after each report, and after that until `untilMs`. */
+/** How many reads follow in the first 100 ms after each report, and afterwards until `untilMs`. */
 const cases: readonly (readonly [title: string, isNew: boolean, reads: readonly number[], later: number])[] =
   [
     ['whose list is another one is read each time', true, [1, 1, 1], 0],

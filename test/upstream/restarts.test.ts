@@ -1,4 +1,4 @@
-// When a server of many clients is started again, in a time that the tests make.
+// When a shared server is restarted, in simulated time.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
@@ -13,7 +13,7 @@ const { restart } = limits.upstream
 interface Run {
   readonly runtime: FakeRuntime
   readonly proxy: McpProxy
-  /** A client that can be asked something, so that it has a process of its own. */
+  /** A client with capabilities, so that it gets its own process. */
   readonly client: () => Promise<RawClient>
   readonly attached: () => Promise<Attached>
   readonly events: ServerEvent[]
@@ -44,7 +44,7 @@ async function run(t: Scope, script: Script, processesMax: number = 1000): Promi
   return { runtime, proxy, client: async () => (await attached()).client, attached, events }
 }
 
-/** What is answered within a second; a call may wait a little for what its server asks first. */
+/** The answer if it comes within a second. A call may wait for requests of its server. */
 async function within<T>({ runtime }: Run, answer: Promise<T> | undefined): Promise<T | undefined> {
   await settled()
   await runtime.pass(1000, 250)
@@ -73,8 +73,8 @@ describe('the clients of a broken server', () => {
     }
     const [, ...broken] = world.runtime.children
     const starts = broken.map(({ startedAt }) => startedAt)
-    // The first crashes within the window open the breaker; then each hold ends with one attempt. The second start began
-    // before the first had failed.
+    // The first crashes within the window open the breaker; then each hold ends with one attempt. The second start
+    // began before the first had failed.
     const [first, ...holds] = starts.slice(restart.crashesMax)
     const intervals = holds.map((at, index) => at - ([first, ...holds][index] ?? 0))
     assert(intervals.length >= 2, `${starts.length} starts`)

@@ -1,4 +1,4 @@
-// How a program is started and ended on Windows, as far as another system can tell.
+// How programs are started and ended on Windows, as far as this can be tested elsewhere.
 
 import { strict as assert } from 'node:assert'
 import { execFile } from 'node:child_process'

@@ -1,4 +1,4 @@
-// Starting a child: what it gets besides a command, and who knows of it.
+// The environment and the resources of a child, and who is notified of its start.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'

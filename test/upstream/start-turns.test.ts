@@ -1,4 +1,4 @@
-// When processes start that start together.
+// The order of starts that are requested together.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'

@@ -1,5 +1,5 @@
-// Remote servers of revision 2026-07-28: what each request says in its header fields, and what is listened for. How they
-// are found is in `spec-fixtures/n-detection-http.jsonl`.
+// Remote servers of revision 2026-07-28: the header fields of requests, and subscriptions.
+// `spec-fixtures/n-detection-http.jsonl` covers their detection.
 
 import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
@@ -47,7 +47,7 @@ const errorOf = (id: unknown, error: string): string =>
 
 const DONE = '{"resultType":"complete","content":[{"type":"text","text":"done"}]}'
 
-/** A server without sessions; calls are left to `call`. */
+/** A server without sessions. `call` answers calls. */
 function stateless(call: Handler, schema: object = marked, capabilities?: string): Handler {
   return (seen, response, request) => {
     if (seen.method !== 'POST') return void response.writeHead(405).end()
@@ -150,7 +150,7 @@ describe('a call that the server refuses', () => {
     const { client } = await proxyTo(t, script)
     assert.match((await client.call('s__work', { region: 'eu' })).text, /"text":"done"/)
     assert.equal(calls, 2)
-    // Nothing that could be read anew helps here.
+    // No new description helps here.
     const refused = await client.call('s__work', {})
     assert.equal(at(refused.value, 'result', 'isError'), true)
     assert.equal(calls, 4)
@@ -191,7 +191,7 @@ test('changes are listened for on a stream of their own, again when that breaks'
   const again = posted(script, 'tools/list').length
   streams[0]?.destroy()
   await until(() => streams.length === 2)
-  // What has changed between was said to nobody.
+  // Changes between the two streams were not announced.
   await until(() => posted(script, 'tools/list').length > again)
   assert.deepEqual(failure(await client.call('s__nothing'))[0], -32601)
 })
@@ -235,7 +235,7 @@ test('a list that was read before the server has said that it is listened to is 
     t,
     stateless(
       (seen, response) => {
-        // Something is still being read for the first time.
+        // The first list requests are still open.
         if (seen.rpc === 'prompts/list') return
         if (seen.rpc !== 'subscriptions/listen') return json(response, answerOf(seen.id, DONE))
         const said = eventOf(
@@ -289,7 +289,7 @@ test('a request about a task names it in its fields, and the call that has begun
   }
 })
 
-/** A notification on the stream of the request with that id, as an event. */
+/** A notification as an event of the subscription with this id. */
 function eventOf(name: string, id: unknown, params = ''): string {
   const meta = JSON.stringify({ [key('subscriptionId')]: id })
   return `data: {"jsonrpc":"2.0","method":"notifications/${name}","params":{${params}"_meta":${meta}}}\n\n`

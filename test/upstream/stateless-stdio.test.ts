@@ -1,5 +1,5 @@
-// A server of revision 2026-07-28 behind clients of a session: what it is sent, and whom it tells of changes. What one
-// client sees of it is in `spec-fixtures/n-server-session.jsonl` and `n-driven.jsonl`.
+// A server of revision 2026-07-28 behind clients with sessions: the requests that it receives, and who is notified of
+// changes. `spec-fixtures/n-server-session.jsonl` and `n-driven.jsonl` cover a single client.
 
 import { strict as assert } from 'node:assert'
 import { existsSync, readFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ const N = '2026-07-28'
 const key = (name: string): string => `io.modelcontextprotocol/${name}`
 
 interface Behind extends TestProxy {
-  /** Everything that the server was sent. */
+  /** All lines that the server received. */
   readonly lines: () => unknown[]
   readonly methods: () => string[]
   readonly open: (capabilities?: object) => Promise<RawClient>

@@ -1,5 +1,3 @@
-// Servers that take their time to end, and what happens meanwhile.
-
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { libraryProxy } from '../integration/support/library.js'
@@ -23,17 +21,17 @@ async function run(t: Scope, entry: object = {}, script: Script = polite): Promi
   return { ...made, child }
 }
 
-/** A server whose stdin has been closed since nobody called it, and that has not ended yet. */
+/** A server whose stdin was closed because it was idle, and that has not ended yet. */
 async function restingRun(t: Scope): Promise<Run> {
   const it = await run(t, { idleTimeout: IDLE_MS })
-  // From the second call on nobody waits for the validator.
+  // The first call waits for the validator; later ones do not.
   await it.client.call('s__t')
   it.child.lingers = true
   while (!it.child.stdin.writableEnded) await it.runtime.pass(100, 100)
   return it
 }
 
-/** What comes while this much time passes. */
+/** The result, after this much time has passed. */
 async function passed<T>(runtime: FakeRuntime, ms: number, heard: Promise<T>): Promise<T> {
   await runtime.pass(ms, 100)
   return heard
@@ -71,12 +69,12 @@ describe('a server that rests', () => {
   })
 })
 
-/** Answers a call that came before, as a process does that has read the end of its stdin. */
+/** Answers an earlier call, as a process does after the end of its stdin. */
 function answer(child: FakeChild, id: string, text: string): void {
   child.say(`{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"${text}"}]}}`)
 }
 
-/** A server that answers no call by itself, and has one in flight. */
+/** A server that leaves calls unanswered, and has one in flight. */
 async function withOneInFlight(t: Scope, more: object): Promise<Run & { heard: Promise<Heard>; id: string }> {
   const it = await run(t, more)
   it.runtime.script = (method, params, child) => (child === it.child ? mute : polite)(method, params, child)

@@ -1,5 +1,3 @@
-// How a server that crashes comes back, in a time that the tests make.
-
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
@@ -16,7 +14,6 @@ interface Run {
   readonly runtime: FakeRuntime
   readonly client: RawClient
   readonly state: () => string | undefined
-  /** When processes were started. */
   readonly starts: () => number[]
 }
 
@@ -96,7 +93,7 @@ describe('the delay before a restart', () => {
       while (starts().length === known) await runtime.pass(500, 500)
       delays.push((starts().at(-1) ?? 0) - before)
     }
-    // Too seldom for the breaker, and too often to be well.
+    // Too seldom for the breaker, and too often to reset the delay.
     for (let i = 0; i < 6; i++) await crash(20_000)
     await crash(restart.healthyMs)
     assert.deepEqual(delays, [1000, 2000, 4000, 8000, 16_000, 30_000, 1000])
@@ -130,7 +127,7 @@ test('a server that is not to be restarted stays down, and says so', async (t) =
 
 test('a time-out on a process that is being replaced leaves its successor alone', async (t) => {
   const { runtime, client } = await run(t, mute, { timeout: 2000, onTimeout: 'restart' })
-  // It does not end with its stdin.
+  // The process ignores the end of its stdin.
   runtime.children[0]?.stdin.removeAllListeners('end')
   const first = client.call('s__t')
   await runtime.pass(300, 100)

@@ -1,4 +1,4 @@
-// Certificates made when a test needs them: X.509 version 3 (RFC 5280), written in DER by hand.
+// Certificates for tests: X.509 version 3 (RFC 5280), encoded in DER here.
 
 import { type KeyObject, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
@@ -9,16 +9,15 @@ export interface Certificate {
 }
 
 export interface CertificateOptions {
-  /** Host names and addresses that it is for. */
+  /** Host names and addresses of the subject. */
   readonly names?: readonly string[]
-  /** Who signs it; itself unless given. */
+  /** The issuer. By default the certificate is self-signed. */
   readonly by?: Authority
   /** Days from now. */
   readonly from?: number
   readonly until?: number
 }
 
-/** Signs certificates of others. */
 export class Authority {
   readonly name: string
   readonly privateKey: KeyObject
@@ -41,7 +40,7 @@ export class Authority {
   }
 }
 
-/** A certificate for `names`, valid now unless told otherwise. */
+/** A certificate for `names`. By default it is valid now. */
 export function certificate({
   names = ['localhost'],
   by,
@@ -107,7 +106,7 @@ function extension(id: string, value: Buffer): Buffer {
   return sequence(oid(id), tagged(0x04, value))
 }
 
-/** A subject alternative name: an address of IPv4, or a host name. */
+/** A subject alternative name: an IPv4 address, or a host name. */
 function alternative(text: string): Buffer {
   return /^[\d.]+$/.test(text)
     ? tagged(0x87, Buffer.from(text.split('.').map(Number)))

@@ -1,4 +1,4 @@
-// A proxy on the loopback that makes tunnels, wherever the client wanted to go.
+// A CONNECT proxy on the loopback. All its tunnels lead to one port.
 
 import { type Server, type Socket, connect, createServer } from 'node:net'
 import { type TlsOptions, createServer as createTlsServer } from 'node:tls'
@@ -7,16 +7,15 @@ import type { Scope } from './scripted.js'
 
 export interface ConnectProxy {
   readonly port: number
-  /** The heads of all requests that came. */
   readonly heads: readonly string[]
 }
 
 export interface ConnectProxyOptions {
-  /** Where each tunnel leads, whatever its client asked for. */
+  /** The port at the end of each tunnel, in place of the requested one. */
   readonly to?: number
-  /** What it says instead, when it makes none. */
+  /** Its answer when it refuses the tunnel. */
   readonly says?: string
-  /** In how many pieces it says that there is a tunnel. */
+  /** The number of pieces of its successful answer. */
   readonly pieces?: number
   readonly tls?: TlsOptions
 }

@@ -1,4 +1,4 @@
-// Both ends of an HTTP connection, opened as the protocol says, as one pair of connections.
+// Both ends of an HTTP connection after the handshake, as one pair of connections.
 
 import type { Connection, MessageHead, Reply, Sink } from '../../../src/jsonrpc/connection.js'
 import { buildNotification, buildResult } from '../../../src/jsonrpc/build.js'
@@ -17,13 +17,13 @@ const INITIALIZE = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"pro
 
 const CLOSE_MS = 60_000
 
-/** One end, which has been started for the handshake and is handed over afterwards. */
+/** One end, which is started for the handshake and handed over afterwards. */
 class End implements Connection {
   readonly inner: Connection
-  /** Takes messages while the connection is being opened. */
+  /** Receives messages during the handshake. */
   opening: ((text: string, line: Line, reply?: Reply) => void) | undefined
   #sink: Sink | undefined
-  /** What came before whoever it is for has started, or is being told. */
+  /** Events from before the hand-over, while they are still being delivered. */
   #early: ((sink: Sink) => void)[] | undefined = []
 
   constructor(inner: Connection, opening?: (text: string, line: Line, reply?: Reply) => void) {
@@ -96,7 +96,7 @@ export async function httpPair(scope: Scope, kind: HttpKind): Promise<HttpPair> 
   })
   const isStreamable = kind === 'Streamable HTTP'
   const url = new URL(`http://127.0.0.1:${port}/${isStreamable ? 'mcp' : 'sse'}`)
-  // On a busy machine a hundred messages that wait for their close need more than a moment.
+  // On a busy machine a hundred messages need some time before the close.
   const given = target(url, { limits: { ...testLimits, closeMs: CLOSE_MS } })
   const agent = new HttpAgent(url, given.limits, connectPlain)
   const connection = new HttpLink(given, agent, isStreamable ? {} : { older: 'yes' })
@@ -117,7 +117,7 @@ export async function httpPair(scope: Scope, kind: HttpKind): Promise<HttpPair> 
     isReady = true
   }
   send(client, buildNotification('notifications/initialized'))
-  // What is said before anybody listens could be dropped.
+  // The front would drop messages before the client has opened its stream.
   await until(() => isReady && (!('busy' in taken.inner) || taken.inner.busy))
   client.opening = undefined
   taken.opening = undefined

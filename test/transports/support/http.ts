@@ -1,4 +1,4 @@
-// An HTTP front whose other side is a script, and clients that see every byte.
+// An HTTP front with scripted sessions behind it, and clients that see every byte.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
@@ -37,7 +37,7 @@ import { headIn } from './sending.js'
 
 export type { Scope } from '../../support/scope.js'
 
-/** Of a batch that has no request. */
+/** The reply of a batch without requests. */
 const unheard: Reply = {
   answer: () => undefined,
   drop: () => undefined,
@@ -45,16 +45,16 @@ const unheard: Reply = {
   isCancelledByClosing: false,
 }
 
-/** One client as the script sees it. */
+/** One client, as the script sees it. */
 export class ScriptedSession {
   readonly connection: Connection
   readonly received: Frame[] = []
   revision: Revision = assumedRevision
   closed = false
-  /** Of two requests with one id, the way back of the later one. */
+  /** For two requests with one id, the reply of the later one. */
   readonly #replies = new Map<RequestId, Reply>()
 
-  /** What a client without a session says that it speaks. */
+  /** The revision in the requests of a client without a session. */
   readonly version: string | undefined
   readonly principal: string
 
@@ -102,12 +102,11 @@ export class ScriptedSession {
     this.say(buildNotification(method).joined, about)
   }
 
-  /** Sends these bytes as they are. */
+  /** Sends these bytes unchanged. */
   say(bytes: string | Uint8Array, about?: RequestId): void {
     this.#send(splice(toLine(bytes), []), headIn(bytes), about)
   }
 
-  /** The same, cut into parts. */
   sayInParts(text: string, about?: RequestId): void {
     const bytes = Buffer.from(text)
     const parts = cuts.map((cut, i) => bytes.subarray(cuts[i - 1] ?? 0, cut))
@@ -127,12 +126,12 @@ export class ScriptedSession {
   }
 }
 
-/** Ends inside of the first member, in the id, and in the middle of a character. */
+/** Cuts in the first member, in the id, and in the middle of a character. */
 const cuts = [4, 21, 41, 43]
 
 export type Play = (frame: Frame, session: ScriptedSession) => void
 
-/** Answers what tests ask for: `initialize`, `echo`, `noisy`, `refuse`; everything else waits for the test. */
+/** Answers `initialize`, `echo`, `noisy` and `refuse`. The test answers all other requests. */
 const usual: Play = (frame, session) => {
   if (frame.kind !== 'request') return
   if (frame.method === 'initialize') return initialize(frame, session)
@@ -163,20 +162,20 @@ export interface Front {
 }
 
 export interface FrontOptions extends Partial<Omit<HttpFrontOptions, 'limits'>> {
-  /** The principal of a token; undefined refuses it. */
+  /** The principal of a token. Undefined refuses it. */
   readonly principalOf?: (token: string) => string | undefined | Promise<string | undefined>
   readonly limits?: Partial<HttpServerLimits>
   readonly play?: Play
   /** Takes the connections in place of scripted sessions, and must start them. */
   readonly take?: (connection: Connection) => HttpAttached
   readonly now?: () => number
-  /** Keeps sessions beyond the front. */
+  /** Stores sessions outside of the front. */
   readonly kept?: HttpEnvironment['sessions']
   readonly newId?: (owner: Owner) => string
   readonly roomOf?: () => 'enough' | 'little' | 'none'
 }
 
-/** Listens on a free loopback port until the test is over. */
+/** Listens on a free loopback port until the test ends. */
 export async function front(scope: Scope, options: FrontOptions = {}): Promise<Front> {
   const sessions: ScriptedSession[] = []
   const failures: unknown[] = []
@@ -251,7 +250,7 @@ function verdictOf(principal: string | undefined): SenderVerdict {
   return principal === undefined ? { status: 401, why: 'its bearer token is not accepted' } : { principal }
 }
 
-/** Sends bytes on a socket of its own and gives everything that comes until the server closes. */
+/** Sends bytes on a new socket, and resolves with all bytes until the server closes. */
 export async function raw(port: number, text: string | readonly string[]): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   const chunks: Buffer[] = []
@@ -266,7 +265,7 @@ export async function raw(port: number, text: string | readonly string[]): Promi
   return Buffer.concat(chunks).toString()
 }
 
-/** The status code of a raw answer; 0 when the connection was closed without one. */
+/** The status code of a raw answer. 0 when the connection was closed without one. */
 export function statusOf(answer: string): number {
   return Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0)
 }
@@ -286,7 +285,7 @@ export interface Sent {
 
 export const both = 'application/json, text/event-stream'
 
-/** Sends a request as a client does, and gives the response as soon as its head is there. */
+/** Sends a request, and resolves with the response as soon as its head has arrived. */
 export function open(
   port: number,
   { path = '/mcp', method = 'POST', headers = {}, body }: Sent,
@@ -326,7 +325,7 @@ export function message(method: string, id?: number | string, params?: object): 
   })
 }
 
-/** Opens a session of that revision; the fields that its requests carry. */
+/** Opens a session of that revision, and resolves with the header fields for its requests. */
 export async function handshake(
   port: number,
   version = '2025-11-25',
@@ -340,7 +339,7 @@ export async function handshake(
   return { ...fields, 'mcp-session-id': id }
 }
 
-/** A front with one session: its fields, and the session as the script sees it. */
+/** A front with one session: its header fields, and the session as the script sees it. */
 export async function opened(scope: Scope, options: FrontOptions = {}, version?: string) {
   const made = await front(scope, options)
   const headers = await handshake(made.port, version)
@@ -355,7 +354,7 @@ export interface Event {
   readonly data?: string
 }
 
-/** The events of a text, whole ones only. */
+/** The complete events of a text. */
 export function events(text: string): Event[] {
   return text
     .split('\n\n')
@@ -363,12 +362,11 @@ export function events(text: string): Event[] {
     .map((block) => Object.fromEntries(block.split('\n').map((line) => line.split(/: (.*)/s))))
 }
 
-/** The message that answers: a response is a stream of events once its answer takes a while, as on a busy machine. */
+/** The message in a response. A slow answer, as on a busy machine, comes as an event stream. */
 export function messageIn(body: string): unknown {
   return JSON.parse(body.startsWith('{') ? body : (events(body).at(-1)?.data ?? 'null'))
 }
 
-/** Reads an open stream event by event. */
 export class EventReader {
   readonly response: IncomingMessage
   #text = ''
@@ -386,7 +384,7 @@ export class EventReader {
     return events(this.#text)
   }
 
-  /** The next event that carries a message; undefined at the end. */
+  /** The next event with a message. Undefined at the end. */
   async next(): Promise<Event | undefined> {
     for (;;) {
       const found = this.all.slice(this.#seen).findIndex(({ data }) => data !== undefined && data !== '')
@@ -401,7 +399,6 @@ export class EventReader {
     }
   }
 
-  /** The next message that has these words. */
   async having(words: string): Promise<unknown> {
     for (;;) {
       const { data } = (await this.next()) ?? assert.fail(`the stream ended before ${words}`)
@@ -414,7 +411,7 @@ export class EventReader {
   }
 }
 
-/** Listens on the standalone stream of a session, or resumes after an event. */
+/** Opens the standalone stream of a session, or resumes it after an event. */
 export async function listen(
   port: number,
   session: Readonly<Record<string, string>>,
@@ -425,7 +422,7 @@ export async function listen(
   return new EventReader(await open(port, { method: 'GET', headers }))
 }
 
-/** The bytes of a POST; `fields` are further lines of its head. */
+/** The bytes of a POST. `fields` are additional lines of its head. */
 export function posting(port: number, body: string, fields = '', length: number = body.length): string {
   return (
     `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\n` +

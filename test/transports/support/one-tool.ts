@@ -2,14 +2,12 @@
 
 import { type Handler, answerOf, events, json } from './scripted.js'
 
-/** Its answer to `initialize`. */
 export const INIT =
   '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
 
-/** Its answer to `tools/list`. */
 export const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
 
-/** Answers lists as JSON and calls, with this result, as events. */
+/** Answers lists as JSON, and calls with this result as events. */
 export function oneTool(result: string): Handler {
   return ({ method, rpc, id }, response) => {
     if (method === 'GET') response.writeHead(405).end()

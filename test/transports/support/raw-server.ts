@@ -1,4 +1,4 @@
-// A server on the loopback that is given bare sockets.
+// A server on the loopback that works on bare sockets.
 
 import { type Server, type Socket, createServer } from 'node:net'
 import { at } from '../../integration/support/json.js'
@@ -7,11 +7,11 @@ import type { Scope } from './scripted.js'
 export interface RawServer {
   readonly server: Server
   readonly port: number
-  /** All that have ever connected, in that order. */
+  /** All sockets that have ever connected, in order. */
   readonly sockets: readonly Socket[]
 }
 
-/** Tells of every connection; ends them and itself when the test is over. */
+/** Calls back for every connection. All connections end with the test. */
 export async function rawServer(
   scope: Scope,
   connected: (socket: Socket) => void,

@@ -1,4 +1,4 @@
-// An HTTP server on the loopback that does what a test says, and a sink that remembers.
+// An HTTP server on the loopback with scripted answers, and a sink that records.
 
 import {
   type IncomingHttpHeaders,
@@ -30,7 +30,6 @@ import { send as sendTo } from './sending.js'
 
 export type { Scope } from '../../support/scope.js'
 
-/** One request as it came. */
 export interface Seen {
   readonly method: string
   readonly url: string
@@ -44,7 +43,7 @@ export interface Seen {
 export interface Scripted {
   readonly url: URL
   readonly seen: readonly Seen[]
-  /** The headers of every request, from when they came. */
+  /** The heads of all requests, recorded on arrival. */
   readonly heads: readonly string[]
   readonly sockets: Set<Socket>
   close(): Promise<void>
@@ -53,10 +52,10 @@ export interface Scripted {
 export type Handler = (seen: Seen, response: ServerResponse, request: IncomingMessage) => void
 
 export interface ScriptedOptions {
-  /** Bodies are no JSON. */
+  /** Bodies are not JSON. */
   readonly raw?: boolean
   readonly tls?: TlsOptions
-  /** Whether the script answers the question which revisions the server speaks; others refuse it unseen. */
+  /** Whether the script answers the probe for the revision. Otherwise the server refuses it. */
   readonly isAsked?: boolean
 }
 
@@ -101,14 +100,14 @@ export async function scripted(
   return { url: new URL(`${scheme}://127.0.0.1:${String(port)}/mcp`), seen, heads, sockets, close }
 }
 
-/** Everything that a connection told, and waiting for more of it. */
+/** Records all events of a connection, and waits for more. */
 export class Heard {
   readonly messages: string[] = []
   readonly during: unknown[] = []
   readonly failures: { readonly id: unknown; readonly error: TransportError }[] = []
   readonly oversize: unknown[] = []
   readonly wire: string[] = []
-  /** Which of the messages came in parts. */
+  /** Indices of the messages that came in parts. */
   readonly inParts: number[] = []
   closed: { readonly cause: TransportError | undefined } | undefined
   #wake: () => void = () => {}
@@ -132,7 +131,7 @@ export class Heard {
     }
   }
 
-  /** One that takes long messages in parts, and sees no bytes. */
+  /** A sink that takes long messages in parts, and sees no bytes. */
   get sinkOfParts(): Sink {
     const { wire: _wire, ...sink } = this.sink
     return {

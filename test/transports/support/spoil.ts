@@ -1,8 +1,8 @@
-// Texts with something left out, and something else in its place.
+// Texts with some characters replaced.
 
 import { type Arbitrary, array, constantFrom, nat, oneof, record } from 'fast-check'
 
-/** What stands in messages of HTTP, whole and in pieces. */
+/** Syntax of HTTP messages, whole and in pieces. */
 export const httpScraps: readonly string[] = [
   ...'\r\n\0\t :;,"05fx+-/.\x0b\x0c\x7f\x80\xff'.split(''),
   '\r\n',
@@ -23,9 +23,9 @@ export const httpScraps: readonly string[] = [
 
 export interface Spoiling {
   readonly at: number
-  /** Characters that are left out. */
+  /** The number of removed characters. */
   readonly away: number
-  /** What stands there instead. */
+  /** The text in their place. */
   readonly scrap: string
 }
 

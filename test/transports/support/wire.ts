@@ -1,11 +1,9 @@
-// One connection of a client, byte by byte.
-
 import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
 import { until } from '../../integration/support/waiting.js'
 import type { Scope } from './http.js'
 
-/** A connection that keeps everything that comes. */
+/** A client connection that keeps all received bytes. */
 export class Wire {
   readonly socket: Socket
   heard = ''
@@ -28,7 +26,7 @@ export class Wire {
     this.socket.write(text, 'latin1')
   }
 
-  /** What comes until this is among it. */
+  /** Resolves with all new bytes once they include this text. */
   async hears(text: string): Promise<string> {
     await until(() => this.heard.includes(text) || this.isEnded)
     const heard = this.heard

@@ -1,4 +1,4 @@
-// The principal that the sandbox is told with a call, whatever the client has written.
+// The principal that the sandbox receives with a call does not depend on what the client has written.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -16,7 +16,7 @@ import { nobody } from '../support/calls.js'
 
 const writer = principalWriter(sessionWriter)
 
-/** Of a client of 2026-07-28 where it says so itself. */
+/** A call of a client of 2026-07-28 if `params` has that revision. */
 function callWith(method: string, params: string): Call {
   const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`))
   const row = requests.get(method)

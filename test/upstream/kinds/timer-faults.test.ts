@@ -1,4 +1,4 @@
-// A throw in a timer of one server: what it ends, and what it does not.
+// An error in a timer of one server affects only that server.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,7 +18,7 @@ test('a fault in a timer of a server ends the connections of that server alone, 
   const now = runtime.now.bind(runtime)
   let faults = 0
   await runtime.pass(4000)
-  // The timer of the idle time looks at the clock first.
+  // The callback of the idle timer reads the clock first.
   runtime.now = () => {
     if (faults++ === 0) throw new Error('a fault')
     return now()

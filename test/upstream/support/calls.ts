@@ -1,5 +1,3 @@
-// Calls without a client.
-
 import { readFrame } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { Call, type Outcome, type ClientPort } from '../../../src/calls/call.js'
@@ -10,7 +8,7 @@ import { latestSession } from '../../../src/mcp/revisions.js'
 
 const ignore = (): void => {}
 
-/** A client that can be asked nothing and hears nothing. */
+/** A client without capabilities that ignores notifications. */
 export const nobody: ClientPort = {
   serial: 1,
   profile: { revision: latestSession, capabilities: noCapabilities },
@@ -21,7 +19,7 @@ export const nobody: ClientPort = {
   listsChanged: ignore,
 }
 
-/** A call with this id (raw JSON); `settled` hears how it ends. */
+/** `id` is raw JSON. `settled` is called with the outcome. */
 export function callOf(
   id: string,
   arrivedAt: number,

@@ -1,5 +1,3 @@
-// Time that passes when a test says so.
-
 import type { Clock } from '../../../src/runtime/deadline.js'
 
 interface Pending {
@@ -7,12 +5,11 @@ interface Pending {
   readonly fire: () => void
 }
 
-/** A clock whose timers fire in the order of their times, each at its own. */
+/** Timers fire in the order of their times, each at its time. */
 export class FakeClock implements Clock {
   #now = 0
   readonly #pending = new Set<Pending>()
 
-  /** How many timers are set. */
   get timers(): number {
     return this.#pending.size
   }
@@ -32,7 +29,7 @@ export class FakeClock implements Clock {
     return this.#next(this.#now + withinMs) !== undefined
   }
 
-  /** Time passes as it does in a process that runs. */
+  /** Time passes as in a running process. */
   advance(ms: number): this {
     const end = this.#now + ms
     for (let next = this.#next(end); next !== undefined; next = this.#next(end)) {
@@ -43,7 +40,7 @@ export class FakeClock implements Clock {
     return this
   }
 
-  /** Time passes while the process is stopped: what was due fires at the end of it. */
+  /** Time passes as in a stopped process: all due timers fire at the end. */
   stop(ms: number): this {
     this.#now += ms
     for (let next = this.#next(this.#now); next !== undefined; next = this.#next(this.#now)) this.#fire(next)

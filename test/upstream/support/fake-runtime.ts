@@ -1,4 +1,4 @@
-// A runtime whose time passes when a test says so, and whose children are scripts.
+// A runtime with simulated time, whose children are scripts.
 
 import { PassThrough } from 'node:stream'
 import type {
@@ -13,10 +13,10 @@ import type {
 import { at, parsed } from '../../integration/support/json.js'
 import { FakeClock } from './fake-clock.js'
 
-/** What a child does with a request: its result as raw JSON, or nothing. */
+/** The result of a request as raw JSON. Undefined leaves it unanswered. */
 export type Script = (method: string, params: unknown, child: FakeChild) => string | undefined
 
-/** What every server says to the requests that open a session. */
+/** Answers the requests that every server must answer. */
 export const polite: Script = (method) => {
   switch (method) {
     case 'initialize':
@@ -30,11 +30,10 @@ export const polite: Script = (method) => {
   }
 }
 
-/** Answers no call. */
 export const mute: Script = (method, ...said) =>
   method === 'tools/call' ? undefined : polite(method, ...said)
 
-/** Ends whenever it is asked something. */
+/** Exits at each request. */
 export const dead: Script = (_method, _params, child) => {
   child.end(1)
   return undefined
@@ -44,20 +43,19 @@ export const dead: Script = (_method, _params, child) => {
 export class FakeChild implements Child {
   readonly pid: number
   readonly startedAt: number
-  /** What was to be started. */
   readonly command: string
   readonly stdin: PassThrough = new PassThrough()
   readonly stdout: PassThrough = new PassThrough()
   readonly stderr: PassThrough = new PassThrough()
   readonly exited: Promise<ChildExit>
-  /** The methods that it was sent. */
+  /** The methods of the messages that it received. */
   readonly heard: string[] = []
-  /** Of the request that came last, as raw JSON. */
+  /** Raw JSON of the id of the last request. */
   lastId = ''
-  /** Stays when its stdin ends, until a signal comes. */
+  /** Ignores the end of its stdin, until a signal comes. */
   lingers = false
   signals = 0
-  /** What it is answered to what it has asked. */
+  /** Called with each answer that it receives. */
   answered: (message: unknown) => void = () => {}
   readonly #script: Script
   #exit: (exit: ChildExit) => void = () => {}
@@ -110,7 +108,7 @@ export class FakeChild implements Child {
   }
 }
 
-/** Starts children of one script; every delay has no jitter. */
+/** The children run one script, and delays have no jitter. */
 export class FakeRuntime implements Runtime {
   readonly clock: FakeClock = new FakeClock()
   readonly children: FakeChild[] = []
@@ -129,7 +127,7 @@ export class FakeRuntime implements Runtime {
 
   setTimer(delayMs: number, fire: () => void): Timer {
     if (delayMs > 0) return this.clock.setTimer(delayMs, fire)
-    // The next turn of the event loop comes without the passing of time.
+    // The next turn of the event loop needs no time.
     const turn = setImmediate(fire)
     return { cancel: () => clearImmediate(turn) }
   }
@@ -149,19 +147,19 @@ export class FakeRuntime implements Runtime {
     return Promise.resolve(undefined)
   }
 
-  /** Lets time pass in steps, and everything happen that follows from each. */
+  /** Lets time pass in steps, with all consequences of each step. */
   async pass(ms: number, stepMs = 1000): Promise<void> {
     await settled()
     for (let left = ms; left > 0; left -= stepMs) {
       const step = Math.min(stepMs, left)
       const isDue = this.clock.isDue(step)
       this.clock.advance(step)
-      // Nothing follows from time alone.
+      // A step without timers has no consequences.
       if (isDue) await settled()
     }
   }
 
-  /** Lets time pass until this has come. */
+  /** Lets time pass until `coming` settles. */
   async until<T>(coming: Promise<T>): Promise<T> {
     const state = { isOver: false }
     const end = (): void => void (state.isOver = true)
@@ -172,11 +170,7 @@ export class FakeRuntime implements Runtime {
   }
 }
 
-/**
- * Everything that follows without the passing of time has happened.
- *
- * Modules that are loaded when they are first needed, and kept files, come from a disk that keeps no simulated time.
- */
+/** Runs everything that needs no simulated time, including reads of real files. */
 export async function settled(): Promise<void> {
   await turns()
   while (readsFiles()) {

@@ -1,5 +1,3 @@
-// A remote server behind a proxy, and a client of it.
-
 import type { ProxyOptions } from '../../../src/index.js'
 import { type Attached, type TestProxy, libraryProxy } from '../../integration/support/library.js'
 import { INIT, TOOLS } from '../../transports/support/one-tool.js'
@@ -17,7 +15,7 @@ export interface Remote extends Attached, TestProxy {
   readonly script: Scripted
 }
 
-/** A proxy before the server `s` over HTTP, and a client that has opened its session; `entry` is added to the configuration. */
+/** A proxy for the HTTP server `s`, and a client with a session. `entry` extends the configuration. */
 export async function remote(
   scope: Scope,
   handler: Handler,
@@ -32,7 +30,7 @@ export async function remote(
   return { ...made, ...attached, script }
 }
 
-/** A server with the tool `work` and a session for each handshake; calls, and what it is answered, are left to `other`. */
+/** A server with sessions and the tool `work`. `other` answers all requests after the handshake. */
 export function toolServer(other: Handler): Handler {
   let sessions = 0
   return (seen, response, request) => {
@@ -45,5 +43,5 @@ export function toolServer(other: Handler): Handler {
   }
 }
 
-/** Answers every call so. */
+/** Answers every request with an empty result. */
 export const done: Handler = (seen, response) => json(response, answerOf(seen.id, '{"content":[]}'))

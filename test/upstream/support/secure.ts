@@ -1,5 +1,3 @@
-// Servers that speak TLS, and calls of them through the library.
-
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,14 +25,13 @@ export async function plain(scope: Scope): Promise<number> {
   return Number(url.port)
 }
 
-/** A file with this text. */
 export function file(scope: Scope, text: string): string {
   const path = join(scratch(scope), 'file.pem')
   writeFileSync(path, text)
   return path
 }
 
-/** What a call comes to, and everything that was logged. */
+/** The result of a call, and the whole log. */
 export async function called(
   scope: Scope,
   entry: object,

@@ -1,4 +1,4 @@
-// A simulated server behind a proxy, in a time that the tests make, and a client of it.
+// A simulated server behind a proxy, in simulated time, and a client.
 
 import type { ProxyOptions } from '../../../src/index.js'
 import { type Attached, type TestProxy, libraryProxy } from '../../integration/support/library.js'
@@ -11,15 +11,15 @@ export interface Served extends Attached, TestProxy {
 }
 
 export interface ServedOptions {
-  /** Besides its command. */
+  /** Added to the configuration of the server. */
   readonly entry?: object
-  /** Besides the servers. */
+  /** Added to the configuration. */
   readonly config?: ServerEntry
   readonly options?: ProxyOptions
   readonly runtime?: FakeRuntime
 }
 
-/** The server `s`, and a client that has opened its session and has left it a second to start. */
+/** The server `s`, which had a second to start, and a client with a session. */
 export async function served(
   scope: Scope,
   script: Script = polite,
