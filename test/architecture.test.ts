@@ -1,5 +1,5 @@
-// The rules of the construction that no linter knows: who may import whom, and what may stand in few places only.
-// ARCHITECTURE.md explains them. What a linter can say stands in .oxlintrc.json.
+// The rules of the architecture that no linter checks: which imports are allowed, and which code is confined to few
+// places. ARCHITECTURE.md explains them. .oxlintrc.json has the rules of the linter.
 
 import assert from 'node:assert'
 import { describe, test } from 'node:test'
@@ -8,9 +8,9 @@ import { readSources } from './support/source-text.js'
 const sources = readSources('src')
 
 /**
- * What each room may import besides itself, from the bottom to the top, and behind the second bar what it may import by
- * `import type` alone. A room is a folder or a file of `src`, without the rooms that have a row of their own;
- * `upstream/` with a slash means every room whose name begins so.
+ * The imports that each room may have, from the bottom to the top. Only type imports are allowed for rooms behind the
+ * second bar. A room is a folder or a file of `src`, without the rooms that have their own row. `upstream/` with a
+ * slash means every room whose name begins so.
  */
 const rooms = table(`
   jsonrpc
@@ -64,7 +64,7 @@ const rooms = table(`
   sandbox/guest          | runtime sandbox
 `)
 
-/** Packages, and the builtins that reach outside of the process, with the rooms that use them. */
+/** Packages, and the builtins with effects outside of the process, with the rooms that use them. */
 const users = table(`
   @opentelemetry         | metrics
   @redis                 | store
@@ -98,10 +98,7 @@ interface Row {
   readonly types: string
 }
 
-/**
- * The lines of each room, as they are. A commit may lower a number; one that raises it says in its message for which
- * feature.
- */
+/** The number of lines of each room. A commit that raises a number names the feature in its message. */
 const linesMax = table(`
   jsonrpc                | 2653
   folder                 | 5
@@ -235,26 +232,26 @@ describe('imports', () => {
 
 interface Confined {
   readonly what: string
-  /** Looked for in code without comments and texts, or, with `inTexts`, with its texts. */
+  /** Matched against code without comments and strings. With `inTexts`, strings are included. */
   readonly pattern: RegExp
   readonly inTexts?: boolean
   /** Files, and folders with a slash. */
   readonly places: readonly string[]
 }
 
-/** What may stand only in few places. */
+/** Code that is allowed only in these places. */
 const confined: readonly Confined[] = [
   {
     what: 'JSON.parse and JSON.stringify, which make no message that is forwarded',
     pattern: /\bJSON\s*\.\s*(?:parse|stringify)\b/,
     places: [
-      // One string or small value at a time, for all others.
+      // Parses one string or small value at a time, for all other modules.
       'src/jsonrpc/text.ts',
-      // One form for all spellings of an id. The id as written is kept.
+      // Finds the common form of all spellings of an id. The id is kept as written.
       'src/jsonrpc/request-id.ts',
-      // Arguments and schemas, to check them. The bytes that came are forwarded.
+      // Checks arguments against schemas. The original bytes are forwarded.
       'src/mcp/arguments/',
-      // No forwarded message comes here.
+      // These folders handle no forwarded messages.
       'src/ask/',
       'src/cli/',
       'src/config/',
@@ -343,7 +340,7 @@ describe('every file', () => {
 
 const changers = '(?:set|add|delete|clear|push|pop|shift|unshift|splice|sort|reverse|fill)'
 
-/** What can change at the top level of a module, which begins its lines: variables, and constants that are changed or exported. */
+/** Mutable state of a module: variables, and constants that are changed or exported. */
 function moduleState(bare: string): string[] {
   const variables = bare.matchAll(/^(?:export )?(?:let|var) (\w+)/gm)
   const given = bare.matchAll(/^export const (\w+)(?:: (?!Readonly)[^=]*)? = new (?:Weak)?(?:Map|Set)\b/gm)

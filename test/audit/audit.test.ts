@@ -1,5 +1,3 @@
-// A line for each call, and what becomes of the lines when the disk is full or slow.
-
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { Audit } from '../../src/audit/audit.js'
@@ -16,11 +14,10 @@ import { FakeRuntime, settled } from '../upstream/support/fake-runtime.js'
 class Stage {
   readonly runtime = new FakeRuntime()
   readonly log: LogRecord[] = []
-  /** What the file has. */
   text = ''
-  /** Of the next writes: the error, and how many bytes get there before it. */
+  /** The fault of the next write, which may write some bytes first. */
   fault: (() => Promise<never>) | undefined
-  /** Bytes that wait on stderr. */
+  /** Bytes that are buffered for stderr. */
   waiting = 0
   readonly audit: Audit
 
@@ -55,7 +52,7 @@ class Stage {
     scope?.after(() => this.audit.close())
   }
 
-  /** Writes the line of an event, and gives all lines of the file. */
+  /** Writes the lines of these events, and resolves with all lines of the file. */
   async ended(...events: Partial<CallEvent>[]): Promise<unknown[]> {
     for (const event of events) this.audit.ended(callEvent(event))
     await settled()

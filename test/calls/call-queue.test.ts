@@ -1,5 +1,3 @@
-// The order of calls that wait.
-
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Call } from '../../src/calls/call.js'
@@ -7,7 +5,7 @@ import { CallQueue } from '../../src/calls/call-queue.js'
 import { realClock } from '../../src/runtime/deadline.js'
 import { callOf, nobody } from '../upstream/support/calls.js'
 
-/** A call by its name; `serial` says which of its client's calls it is. */
+/** A call with this id. `serial` is its number among the calls of its client. */
 function call(name: string, arrivedAt: number, serial: number, client = nobody): Call {
   const made = callOf(JSON.stringify(name), arrivedAt, { client })
   made.serial = serial

@@ -1,4 +1,4 @@
-// What a call that waits holds in memory.
+// The memory of a waiting call.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'

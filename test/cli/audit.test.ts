@@ -1,4 +1,4 @@
-// The audit of the command: every call of its client, without its secrets, once it has ended.
+// The command audits every call of its client, without secrets, once the call has ended.
 
 import { strict as assert } from 'node:assert'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'

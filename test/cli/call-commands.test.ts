@@ -1,4 +1,4 @@
-// `tools` and `call`: what a person types, and what is printed.
+// `tools` and `call`: arguments and output.
 
 import { strict as assert } from 'node:assert'
 import { spawn } from 'node:child_process'
@@ -339,7 +339,7 @@ describe('doctor', () => {
       /^ {2}started: 2 ready, 5 failed$/m,
     ])
       assert.match(out, line)
-    // A server could ask for a secret of the user in its output.
+    // A server could name a secret variable in its output, so that the user sets it.
     assert.doesNotMatch(out, /IT_DOCTOR_KEY(?! is not set$)/m)
   })
 

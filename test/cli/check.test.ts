@@ -1,5 +1,3 @@
-// `--check`, and `--check --start`, as a person calls them.
-
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +15,7 @@ const node = process.execPath
 
 const run = (...args: readonly string[]): Promise<Ran> => runCommand(args)
 
-/** What `--check` with these arguments prints and ends with, read in this process. */
+/** Runs `--check` with these arguments in this process. */
 async function checked(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
@@ -25,7 +23,7 @@ async function checked(
   return checkConfig(checkCommand.read(args), env)
 }
 
-/** A server that leaves a file in the folder for each time it was started. */
+/** A server that leaves a file in the folder at each start. */
 function counted(folder: string): { command: string; args: string[] } {
   const script = `require('fs').writeFileSync(${JSON.stringify(folder)} + '/' + process.pid, '')`
   return { command: node, args: ['-e', script] }
@@ -157,7 +155,7 @@ describe('--check --start', () => {
     const { code, out } = await runCommand(['--check', good, '--start'], { ...process.env, HOME: home })
     assert.equal(code, 0)
     assert.match(out, /started: 2 ready, 0 failed/)
-    // The first client sees the lists at once.
+    // The first client sees the lists immediately.
     const [kept = ''] = readdirSync(join(home, '.mcps-proxy/kept')).filter((name) => name.endsWith('.json'))
     const { servers } = Object(JSON.parse(readFileSync(join(home, '.mcps-proxy/kept', kept), 'utf8')))
     assert.deepEqual(

@@ -27,7 +27,7 @@ after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 
 const words = (line: string): string[] => (line === '' ? [] : line.split(' '))
 
-/** The name of the command and the options and words that are given, or the help or version that is asked for. */
+/** The name of the command with its options and words, or the requested help or version. */
 async function parsed(line: string): Promise<unknown> {
   const asked = await readArguments(words(line))
   if (asked.kind !== 'task') return asked
@@ -358,7 +358,7 @@ function config(name: string, value: unknown): string {
   return path
 }
 
-/** The configuration of a server that says by a file that it was started. */
+/** The configuration of a server that creates the file `marker` when it starts. */
 function marking(marker: string): string {
   const script = `const [mark, time] = process.argv.splice(1); require('fs').writeFileSync(mark, ''); import(time)`
   const time = pathToFileURL(resolve(program, '../servers/time.js')).href
@@ -396,7 +396,7 @@ describe('the program', () => {
   })
 
   test('what is started behind it can still write to the same stdout', { skip: isWindows }, async () => {
-    // The stdout that Node gives a child is a socket, which all that a shell starts share.
+    // Node gives a child a socket as stdout, which all programs of a shell share.
     const script = `"$0" "$1" --stdio --silent; echo behind`
     const options = { cwd: folder, env: { PATH: process.env['PATH'], HOME: folder } }
     const child = spawn('sh', ['-c', script, process.execPath, program], options)

@@ -39,7 +39,7 @@ interface Running {
   readonly file: string
 }
 
-/** `--stdio` with server `a`, once it watches its file: it has noticed a change. */
+/** `--stdio` with server `a`, after it has noticed a first change of its file. */
 async function running(
   t: Scope,
   make: (file: string, first: string) => void = writeFileSync,
@@ -62,7 +62,7 @@ async function has(client: RawClient, tool: string): Promise<void> {
 
 const count = (text: string, wanted: string): number => text.split(wanted).length - 1
 
-/** Writes as some editors do, and as this test needs to see a file half written: slowly, and in place. */
+/** Writes in place and slowly, as some editors do, so that the proxy sees half of the file. */
 async function inTwoHalves(file: string, contents: string, between: () => Promise<void>): Promise<void> {
   const fd = openSync(file, 'r+')
   ftruncateSync(fd)
@@ -95,12 +95,12 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
     const editors: readonly ((contents: string) => void | Promise<void>)[] = [
       // In place.
       (contents) => writeFileSync(file, contents),
-      // Elsewhere, and renamed.
+      // Written elsewhere, and renamed.
       (contents) => {
         writeFileSync(join(folder, '.config.json.tmp'), contents)
         renameSync(join(folder, '.config.json.tmp'), file)
       },
-      // Deleted, and there again later.
+      // Deleted, and created again later.
       async (contents) => {
         rmSync(file)
         await until(() => proxy.stderr.includes('is not there'))
@@ -142,7 +142,7 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
     await until(() => proxy.stderr.includes(problem))
     assert.match(proxy.stderr, /cannot be used and nothing is changed: 2 problems/)
     assert.match(proxy.stderr, /mcpServers\.a\.args is /)
-    // The same text, though the file is another.
+    // The same text in a new file.
     writeFileSync(`${file}.new`, text(bad))
     renameSync(`${file}.new`, file)
     await until(() => count(proxy.stderr, problem) === 2)

@@ -1,5 +1,3 @@
-// The HTTP mode as a person starts it.
-
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { bannerRecord, bannerText, httpBanner } from '../../src/cli/console.js'

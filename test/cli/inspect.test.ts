@@ -1,4 +1,4 @@
-// Where the inspector may be served.
+// The addresses at which the inspector may be served.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

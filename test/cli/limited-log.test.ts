@@ -1,11 +1,11 @@
-// Many lines of one kind become a few, and a count.
+// Many similar lines are replaced by a few and a count.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { LimitedLog } from '../../src/cli/server-event-log.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
 
-/** A log whose time passes when the test says so. */
+/** A log with simulated time. */
 function limited() {
   const records: LogRecord[] = []
   let time = 0

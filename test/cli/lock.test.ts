@@ -1,4 +1,4 @@
-// `lock` as a person and as CI use it, with servers of others, and a proxy that runs meanwhile.
+// `lock` as users and CI call it, while a proxy runs.
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ interface Machine {
   readonly file: string
   readonly lock: string
   run(...args: readonly string[]): Promise<Ran>
-  /** What the server `s` lists from now on. */
+  /** Changes the tools of the server `s`. */
   lists(...tools: readonly object[]): void
 }
 
@@ -177,7 +177,7 @@ for (const [title, isStateless, env] of [
         .map((each) => textAt(each, 'name'))
         .join()
     }
-    // The list of the last run, which is as it was accepted, is shown until the server has started.
+    // Until the server has started, the accepted list of the last run is shown.
     await untilAnswered(async () => (await names()) === 's__take')
     const { value } = await proxy.client.request('tools/call', { name: 's__give', arguments: {}, ...meta })
     assert.match(textAt(value, 'error', 'message'), /the tool 'give' is not as it was accepted \(changed\)/)

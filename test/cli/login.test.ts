@@ -1,4 +1,4 @@
-// `login`, `logins` and `logout`, as a person types them, and proxies that run meanwhile.
+// `login`, `logins` and `logout`, while proxies run.
 
 import assert from 'node:assert/strict'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ interface Place {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** A server that wants a login, and a browser that logs in. */
+/** A server that requires a login, and a browser that logs in. */
 async function place(t: TestContext, login: 'auto' | 'manual' = 'manual'): Promise<Place> {
   const server = await AuthorizationServer.open(t)
   const home = scratch(t)
@@ -34,7 +34,7 @@ async function place(t: TestContext, login: 'auto' | 'manual' = 'manual'): Promi
   return { server, config, env: { ...process.env, HOME: home, BROWSER: browser } }
 }
 
-/** Where a browser is sent that cannot reach this machine. */
+/** The redirect for a browser on another machine. */
 async function redirectOf(address: string): Promise<string> {
   return (await fetch(address, { redirect: 'manual' })).headers.get('location') ?? ''
 }
@@ -196,7 +196,7 @@ describe('login', () => {
     assert.match(doctor.out, /each user of the HTTP front needs one: .* --user NAME/)
     assert.equal(doctor.code, 0)
     assert.match((await run(there, ['logout', 'guarded'])).err, /there is no login to 'guarded'/)
-    // An address that stands in the configuration no more may still have a login.
+    // An address that is no longer in the configuration may still have a login.
     assert.match((await run(there, ['logout', here.server.url, '--user', 'bob'])).err, /no login .* of 'bob'/)
     assert.match((await run(there, ['logout', here.server.url, '--user', 'ann'])).out, /logged out/)
     assert.match(

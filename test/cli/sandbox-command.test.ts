@@ -1,4 +1,4 @@
-// The command `sandbox`, whose code a fake of a microsandbox server runs.
+// The command `sandbox` with a fake microsandbox server.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,7 +19,6 @@ import { runCommand } from './support/in-process.js'
 const folder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-command-'))
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 
-/** A server of microsandbox, which is closed after the test. */
 function fakeFor(t: Scope): FakeMicrosandbox {
   const fake = new FakeMicrosandbox()
   t.after(() => fake.close())
@@ -28,9 +27,8 @@ function fakeFor(t: Scope): FakeMicrosandbox {
 
 interface Serving {
   readonly spawned: Spawned
-  /** Where it listens. */
   readonly url: string
-  /** Ends it, which stops every session. */
+  /** Stops the command and with it every session. */
   readonly end: () => Promise<void>
 }
 

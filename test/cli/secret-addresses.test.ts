@@ -1,4 +1,4 @@
-// Secrets on the command line and in mistakes: what is said, logged and recorded of them.
+// Secrets on the command line and in mistakes do not appear in messages, logs and recordings.
 
 import { strict as assert } from 'node:assert'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,3 @@
-// `secret` as a person uses it.
-
 import assert from 'node:assert/strict'
 import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -67,7 +65,7 @@ describe('secret', () => {
     await proxy.client.open()
     assert.match(proxy.stderr, /the secret key is not set; run mcps-proxy secret set key/)
     await run(home, ['secret', 'set', 'key'], 'canary-value')
-    // The same look finds a configuration that was written without a change.
+    // The same check notices a configuration that was rewritten without a change.
     utimesSync(file, new Date(), new Date())
     await until(() => proxy.stderr.includes('configuration changed'))
     assert.doesNotMatch(proxy.stderr, /canary-value/)

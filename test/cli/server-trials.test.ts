@@ -1,4 +1,4 @@
-// What a person learns of a server while it is tried.
+// Messages about a server while it is being tried.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
@@ -37,7 +37,7 @@ for (const [title, hasListed, printed, startMs, warning] of [
       onLate: (event, last) => void late.push(lateWords('s', event, last)),
     })
     await settled()
-    // A start that no list waits for is put off.
+    // A start that no list waits for is delayed.
     if (hasListed) await runtime.pass(100)
     runtime.children[tried]?.stdout.write(printed)
     await runtime.pass(9999)

@@ -1,4 +1,4 @@
-// What a forced exit does to the children.
+// The effect of a forced exit on child processes.
 
 import { strict as assert } from 'node:assert'
 import { PassThrough } from 'node:stream'

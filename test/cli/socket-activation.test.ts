@@ -1,4 +1,4 @@
-// One listening socket that goes from one process to the next, as systemd passes it on.
+// A listening socket that passes from one process to the next, as with systemd.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -18,7 +18,7 @@ interface HeldSocket {
   readonly port: number
 }
 
-/** A socket that is bound here, and on which only the programs accept that get it. */
+/** A socket that is bound here. Only the programs that inherit it accept on it. */
 function heldSocket(scope: Scope, host = '127.0.0.1'): HeldSocket {
   const made: unknown = Reflect.apply(Reflect.get(net, '_createServerHandle'), net, [host, 0, 4])
   assert(typeof made === 'object' && made !== null)
@@ -35,7 +35,7 @@ interface Successive {
   end(): void
 }
 
-/** Starts the gateway on the socket; `command` runs it. */
+/** Starts the gateway on the socket. `command` runs it. */
 function start(
   scope: Scope,
   { fd }: HeldSocket,
@@ -65,7 +65,7 @@ type Ask = (port: number) => Promise<number>
 
 const fields = { 'content-type': 'application/json', accept: 'application/json' }
 
-/** How clients use their connections; each gives the status of a call. */
+/** How clients use their connections. Each function resolves with the status of a call. */
 const clients = (agent: Agent): Readonly<Record<string, Ask>> => ({
   'fetch, which keeps connections': async (port) => {
     const sent = { method: 'POST', headers: fields, body: call('nonce', { n: 'f' }) }
@@ -91,7 +91,7 @@ describe('a gateway on a socket that it was given', { skip: process.platform ===
     const file = configFile(
       t,
       { it: itServer({}, { prefix: false, describe: false, inheritEnv: true }) },
-      // Another address than that of the socket, which is not bound.
+      // Not the address of the socket. It is never bound.
       { server: { port: 1, drainTimeout: 60_000 } },
     )
     const agent = new Agent({ keepAlive: true, maxSockets: 4 })

@@ -1,4 +1,4 @@
-// `status`: what it asks a running gateway, and what it prints.
+// `status`: its request to a running gateway, and its output.
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
@@ -47,7 +47,7 @@ interface Answer {
   readonly body: string
 }
 
-/** A gateway with one answer for whoever has the token, and the header fields that it got. */
+/** A gateway with one answer for requests with the token. `seen` has the header fields of requests. */
 async function gateway(
   t: TestContext,
   { status = 200, body }: Answer,

@@ -1,5 +1,3 @@
-// `token` as a person uses it.
-
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'

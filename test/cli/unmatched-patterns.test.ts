@@ -1,4 +1,4 @@
-// Patterns of the configuration that fit no tool: when they are named, and when nothing can be known.
+// Patterns of the configuration that match no tool: when they are reported, and when that is unknown.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -19,7 +19,7 @@ const configured = (more: object, a: object = {}): Configuration =>
 interface Watched {
   readonly told: string[]
   readonly patterns: UnmatchedPatterns
-  /** A server has listed these. */
+  /** A server has listed these tools. */
   readonly ready: (server: string, tools: readonly string[]) => void
   readonly failed: (server: string) => void
 }

@@ -1,4 +1,4 @@
-// The files of clients, moved here as they are.
+// The configuration files of clients work unchanged.
 
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

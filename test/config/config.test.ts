@@ -1,4 +1,4 @@
-// A configuration as a whole and as a file; `tables.test.ts` has what each key means and what is wrong with each value.
+// A whole configuration and its file. `tables.test.ts` covers the keys and their values.
 
 import { strict as assert } from 'node:assert'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,5 @@
-// The types of a written configuration: what compiles here is what the validator takes.
-//
-// Each line under `@ts-expect-error` must be wrong to the compiler, or this file does not compile; what it is to the validator is
-// asserted.
+// The types of a written configuration agree with the validator.
+// Each line under `@ts-expect-error` must be wrong to the compiler, or this file does not compile.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-// What the confinement of one server means for its start, and for other servers.
+// How the confinement of one server affects its start, and other servers.
 
 import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { type Scope, scratch } from '../integration/support/spawned.js'
 
 const skip = process.platform !== 'linux' && 'it is for Linux'
 
-/** A home with a project, in which the configuration lies. */
+/** A home with a project that contains the configuration. */
 function loaded(t: Scope, servers: object, more: object = {}, path = ''): Configuration & { top: string } {
   const top = scratch(t)
   for (const folder of ['project/conf', 'project/src', 'bin', 'out'])

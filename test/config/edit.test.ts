@@ -1,4 +1,4 @@
-// Changes of a configuration file: what stays, and what is refused.
+// Changes of a configuration file: which text stays, and which changes are refused.
 
 import { strict as assert } from 'node:assert'
 import {
@@ -178,7 +178,7 @@ describe('the commands', () => {
     })
 
   test('a file that cannot be written is named, with what to look at', async (t) => {
-    // The name of the file that replaces it would be too long.
+    // The name of the temporary file would be too long.
     const path = join(scratch(t), 'c'.repeat(250))
     writeFileSync(path, '{"mcpServers":{}}')
     await assert.rejects(

@@ -1,4 +1,4 @@
-// Changes of JSON that touch nothing but one member.
+// Changes of JSON that affect only one member.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

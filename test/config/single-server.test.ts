@@ -1,4 +1,4 @@
-// One server of a configuration, under its own names.
+// One server of a configuration, with its original names.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

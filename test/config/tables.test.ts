@@ -1,5 +1,5 @@
-// What the configuration says to each input: `problems.jsonl` has what is wrong with one, and `settings.jsonl` what
-// becomes of a server. A row has `value`, a whole file, or `server`, its only server `s`, and the variables in `env`.
+// The verdict for each input: `problems.jsonl` has invalid ones, and `settings.jsonl` the resulting settings of a
+// server. A row has `value`, a whole file, or `server`, its only server `s`, and the variables in `env`.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -20,19 +20,19 @@ interface Row {
   readonly server?: unknown
   readonly config?: object
   readonly env?: Readonly<Record<string, string>>
-  /** It is otherwise on other systems. */
+  /** The row applies to Linux only. */
   readonly linux?: boolean
 }
 
-/** Each problem is `path problem; hint`, and each warning `path message`; neither where all is well. */
+/** Each problem is `path problem; hint`, and each warning `path message`. A valid input has neither. */
 interface Judged extends Row {
   readonly problems?: readonly string[]
   readonly warnings?: readonly string[]
-  /** Whether `config.schema.json` takes what has a problem or a warning. */
+  /** Whether `config.schema.json` accepts an input with a problem or a warning. */
   readonly editor?: boolean
 }
 
-/** Settings of the server by their path; null for one that is undefined. */
+/** Settings of the server by their path. Null means undefined. */
 interface Settled extends Row {
   readonly is: Readonly<Record<string, unknown>>
 }

@@ -191,7 +191,7 @@ export function holdsConnectionContract(
       for (let i = 0; i < 100; i++) send(left, say(String(i)))
       await Promise.all([left.close(), left.close()])
       await far.seen('message', 100)
-      // Where one end closes the other, the close event of the right end comes without its own `close`.
+    // The close of one end may close the other end as well.
       if (end !== 'closed undefined') await far.seen('closed')
       await right.close()
       await Promise.all([near.seen('closed'), far.seen('closed')])

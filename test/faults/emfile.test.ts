@@ -1,5 +1,5 @@
-// More clients and servers than there are descriptors: a client with a session is served, others are refused in words, and
-// the proxy is well again when the crowd has gone.
+// More clients and servers than descriptors. A client with a session is served, others are refused with a reason, and
+// the proxy recovers when the idle clients have disconnected.
 
 import { strict as assert } from 'node:assert'
 import { readFileSync } from 'node:fs'
@@ -12,11 +12,11 @@ import { HttpCaller, type Posted, answerOf } from './support/http-caller.js'
 import { SwiftServers } from './support/swift.js'
 import { type UnderTest, isLinux, startUnderTest, times } from './support/under-test.js'
 
-/** Clients that say nothing, for each descriptor there is. */
+/** The number of idle clients per descriptor. */
 const CROWD = 2
-/** More servers than the smallest number of descriptors has room for. */
+/** More servers than the smallest number of descriptors allows. */
 const SERVERS = 24
-/** All of them have room from here on. */
+/** With this many descriptors all servers can run. */
 const ROOMY = 128
 const CALLS = 20
 
@@ -36,7 +36,7 @@ async function crowded(scope: Scope, descriptors: number): Promise<void> {
   const silent = await crowd(port, CROWD * descriptors)
   const visitors = Array.from({ length: descriptors }, () => visit(port))
   for (let turn = 0; turn < CALLS; turn++) assert.equal(await missed(inside, String(turn)), undefined)
-  // Servers that crash now are started again when there is room.
+  // Servers that crash now must be restarted when descriptors are available.
   const started = serversOf(proxy)
   for (const pid of started) process.kill(pid, 'SIGKILL')
   for (let turn = 0; turn < 5; turn++)
@@ -45,7 +45,7 @@ async function crowded(scope: Scope, descriptors: number): Promise<void> {
   for (const socket of silent) socket.destroy()
   await sooner(() => served(port))
   await sooner(() => Promise.resolve(serversOf(proxy).length >= started.length))
-  // Where there is not room for all of them, others may have taken the places of those that crashed.
+  // With few descriptors, other servers may have taken those of the crashed ones.
   await sooner(() => hitsOne(inside, descriptors < ROOMY ? SERVERS : 1))
   inside.close()
   await sooner(async () => (await proxy.facts()).descriptors <= before.descriptors + SERVERS)
@@ -69,7 +69,7 @@ function serversOf(proxy: UnderTest): number[] {
   })
 }
 
-/** Connections that say nothing; those that are refused are gone already. */
+/** Connections that send nothing. Refused ones are already closed. */
 async function crowd(port: number, count: number): Promise<Socket[]> {
   const sockets = Array.from({ length: count }, () => connect(port, '127.0.0.1'))
   await Promise.all(
@@ -84,7 +84,7 @@ async function crowd(port: number, count: number): Promise<Socket[]> {
   return sockets
 }
 
-/** The status of a client that wants a session; 0 where the connection is not accepted. */
+/** The status for a client that opens a session. 0 when the connection is not accepted. */
 async function visit(port: number): Promise<number> {
   const caller = new HttpCaller(port)
   const status = await caller.open().then(
@@ -95,7 +95,6 @@ async function visit(port: number): Promise<number> {
   return status
 }
 
-/** Whether a new client is served. */
 async function served(port: number): Promise<boolean> {
   const caller = new HttpCaller(port)
   try {
@@ -107,7 +106,6 @@ async function served(port: number): Promise<boolean> {
   }
 }
 
-/** Whether one of the first `count` servers answers. */
 async function hitsOne(caller: HttpCaller, count: number): Promise<boolean> {
   for (let at = 0; at < count; at++) if (await hit(caller, 'last', `s${at}`)) return true
   return false
@@ -117,11 +115,11 @@ async function hit(caller: HttpCaller, nonce: string, server = 's0'): Promise<bo
   return (await missed(caller, nonce, server)) === undefined
 }
 
-/** What went wrong with a call; undefined when its answer is right. */
+/** The error of a call. Undefined when its answer is right. */
 async function missed(caller: HttpCaller, nonce: string, server = 's0'): Promise<string | undefined> {
   const call = (): Promise<Posted> => caller.call(`${server}__hit`, { nonce })
   try {
-    // An idle connection may be closed to make room for a new one: its request is sent again.
+    // The proxy may close an idle connection to make room for a new one, so the request is sent again.
     const posted = await call().catch((error: unknown) => (isReset(error) ? call() : Promise.reject(error)))
     const isRight = textAt(answerOf(posted), 'result', 'content', 0, 'text') === nonce
     return isRight ? undefined : `${posted.status} ${posted.body.slice(0, 300)}`
@@ -134,7 +132,7 @@ function isReset(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ECONNRESET'
 }
 
-/** Tries until it is so; what fails meanwhile is not so. */
+/** Repeats a check until it is true. An error counts as false. */
 function sooner(holds: () => Promise<boolean>): Promise<void> {
   return untilAnswered(() => holds().catch(() => false))
 }

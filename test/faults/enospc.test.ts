@@ -1,7 +1,5 @@
-// The disk that has the log and the recording is full.
-//
-// Without a recording calls go on: lines of the log are lost, and written again once there is room. A recording with a gap
-// is none, so a proxy that has to record ends, with an exit code and a reason.
+// The disk of the log and the recording is full. Without a recording, calls continue. Log lines are lost until the
+// disk has space again. A recording must have no gaps, so a proxy that records exits with an error.
 
 import { strict as assert } from 'node:assert'
 import { spawnSync } from 'node:child_process'
@@ -24,7 +22,7 @@ function start(scope: Scope, disk: SmallDisk, mark: string, args: readonly strin
   return startUnderTest(scope, '--stdio', { s }, { args, more: { logging }, under: disk.under })
 }
 
-/** Each request has one answer, nothing else is on stdout, and no process is left. */
+/** Each request got one answer, stdout has no other output, and no process remains. */
 async function assertClean({ client: { heard, invalid } }: UnderTest, mark: string): Promise<void> {
   const ids = heard.flatMap(({ value }) => (at(value, 'method') === undefined ? [at(value, 'id')] : []))
   assert.deepEqual([new Set(ids).size, invalid], [ids.length, []])
@@ -38,7 +36,7 @@ async function call({ client }: UnderTest, nonce: string): Promise<void> {
   assert.equal(textAt(value, 'result', 'content', 0, 'text'), nonce)
 }
 
-/** Whether the proxy has said this on stderr since now, however much it says. */
+/** Whether stderr has had these words since now. Only the end of stderr is kept in memory. */
 function saysIn(proxy: UnderTest, words: string): () => boolean {
   let [end, isSaid] = ['', false]
   proxy.child.stderr.on('data', (chunk: Buffer) => {
@@ -62,7 +60,7 @@ test('calls go on while the log cannot be written, and the log goes on', { skip:
       return isSo()
     })
   await callsUntil(() => turn > CALLS)
-  // The log is tried again after half a minute.
+  // The proxy retries the log after half a minute.
   if (disk.kind === 'tmpfs' && times(1) > 1) {
     disk.fill(DISK_BYTES)
     await callsUntil(isFull)
@@ -88,13 +86,13 @@ test('a proxy that cannot record ends with an error', { skip: !isLinux }, async 
   await assertClean(proxy, mark)
 })
 
-/** A file system of its own where that can be had, else a limit on the length of files. */
+/** A small file system if one can be mounted. Otherwise a limit on the length of files. */
 class SmallDisk {
   readonly folder: string
   readonly kind: 'tmpfs' | 'file limit'
 
   constructor(scope: Scope) {
-    // Before the folder goes that it is mounted in.
+    // Before the removal of the folder that contains the mount point.
     scope.after(() => void spawnSync('umount', ['-l', this.folder], { stdio: 'ignore' }))
     this.folder = join(scratch(scope), 'disk')
     mkdirSync(this.folder)
@@ -106,12 +104,12 @@ class SmallDisk {
     return this.kind === 'tmpfs' ? [] : ['prlimit', `--fsize=${DISK_BYTES / 8}`]
   }
 
-  /** Takes so much of it, or what there is. */
+  /** Uses so many bytes, or all that are free. */
   fill(bytes: number): void {
     try {
       writeFileSync(join(this.folder, 'filler'), Buffer.alloc(bytes))
     } catch {
-      // It is full, as it should be.
+      // The disk is full, as intended.
     }
   }
 

@@ -1,5 +1,5 @@
-// A client that sends frames which are nearly right, over stdio and over HTTP: the proxy neither crashes nor stalls, and
-// right calls are answered.
+// A client that sends almost valid frames over stdio and HTTP. The proxy must not crash or stall, and valid calls
+// must be answered.
 
 import { strict as assert } from 'node:assert'
 import { connect } from 'node:net'
@@ -12,7 +12,7 @@ import { fuzzed } from './support/fuzz.js'
 import { HttpCaller } from './support/http-caller.js'
 import { assertHealthy, isLinux, nonceIn, startUnderTest, times } from './support/under-test.js'
 
-/** Frames between two calls that are right. */
+/** The number of frames between two valid calls. */
 const FRAMES_EACH = 100
 const HTTP_SOCKETS = 8
 const servers = { s: itServer() }
@@ -52,7 +52,7 @@ test('frames over HTTP that are nearly right', { skip: !isLinux }, async (t) => 
   const sendAll = async (): Promise<void> => {
     while (sent++ < times(200)) {
       const body = Buffer.from(fuzzed(clientFrames, random), 'latin1')
-      // What ends the session of this client ends nothing else: it opens another one.
+      // If a frame ends the session of this client, it opens another one.
       if (sent % 20 === 0) await raw(port, body, random)
       else if ((await mad.post(body).catch(() => undefined))?.status === 404) await mad.open()
     }
@@ -79,7 +79,7 @@ const heads: readonly [string, ...string[]] = [
   'DELETE /mcp HTTP/1.1\r\nHost: 127.0.0.1:$PORT\r\nMcp-Session-Id: x\r\nMcp-Session-Id: y\r\n',
 ]
 
-/** A socket with a request that is wrong below the message too; gone when the proxy or we close it. */
+/** A socket with a request whose HTTP is wrong too. Resolves when either side has closed it. */
 function raw(port: number, body: Buffer, random: Random): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')

@@ -1,5 +1,5 @@
-// A server that says frames which are nearly right, as fast as they are read: the proxy neither crashes nor stalls, clients of
-// another server notice nothing, and each call ends once.
+// A server that floods the proxy with almost valid frames. The proxy must not crash or stall, clients of another
+// server must not notice, and each call must end once.
 
 import { strict as assert } from 'node:assert'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -32,7 +32,7 @@ test('frames of a server that are nearly right', { skip: !isLinux }, async (t) =
     await callBoth(caller, 'warm')
   }
   await proxy.facts('reset')
-  // All clients use the same ids, and nonces of their own.
+  // All clients use the same ids, with different nonces.
   const callAll = (turn: number): Promise<void[]> =>
     Promise.all(callers.map((caller, client) => callBoth(caller, `${client}-${turn}`)))
   let turn = 0

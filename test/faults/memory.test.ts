@@ -1,4 +1,4 @@
-// Lines that are too long, and clients that do not read: memory stays bounded, and others are served.
+// Lines that are too long, and clients that do not read. Memory stays bounded, and other clients are served.
 
 import { strict as assert } from 'node:assert'
 import { type Socket, connect } from 'node:net'
@@ -9,12 +9,12 @@ import { HttpCaller, answerOf } from './support/http-caller.js'
 import { MiB, assertHealthy, isLinux, nonceIn, startUnderTest, times } from './support/under-test.js'
 
 const LINE_BYTES_MAX = 64 * MiB
-/** What a proxy at work needs besides. */
+/** The memory of a busy proxy without long lines. */
 const AT_WORK_BYTES = 32 * MiB
 
 const servers = { long: nodeProgram('long.mjs', {}, { timeout: 600_000 }), well: itServer() }
 
-/** Calls of the server that is well, until `rest` is over. */
+/** Calls the healthy server until `rest` settles. */
 async function callUntil(caller: HttpCaller, rest: Promise<unknown>): Promise<void> {
   const state = { isOver: false }
   void rest.finally(() => (state.isOver = true))
@@ -72,12 +72,12 @@ for (const [title, tool, bytes, holds] of lines)
   })
 
 const TOKEN = 'only-for-many-connections'
-/** Of each client: 100 MB in all. */
+/** Each client leaves 100 MB unread. */
 const UNREAD_CALLS = 4
 const ANSWER_BYTES = 25_000_000
 /**
- * What may be unread in all, and what the proxy and one more answer need. The clients share a server, which does not stop for
- * one of them: the client that has left most unread is cut.
+ * All unread bytes, and room for the proxy and one more answer. The clients share a server, which does not pause for
+ * one of them, so the proxy cuts the client with the most unread bytes.
  */
 const UNREAD_BYTES_MAX = 256 * MiB + 2 * LINE_BYTES_MAX
 
@@ -93,7 +93,7 @@ test('clients that ask for 100 MB each and read nothing', { skip: !isLinux }, as
   proxy.forgetPeak()
   for (let client = 0; client < times(6); client++)
     for (const socket of await neverReads(port)) t.after(() => void socket.destroy())
-  // The server answers one call after the other, so this one is answered last.
+  // The server answers calls in order, so this answer is the last.
   const last = reader.call('long__line', { bytes: 1 })
   await callUntil(reader, last)
   assert.notEqual(at(answerOf(await last), 'result'), undefined)
@@ -102,7 +102,7 @@ test('clients that ask for 100 MB each and read nothing', { skip: !isLinux }, as
   assert(proxy.running)
 })
 
-/** A client with a session that asks on several connections and reads none of the answers. */
+/** A client that sends requests on several connections and reads no answer. */
 async function neverReads(port: number): Promise<Socket[]> {
   const caller = new HttpCaller(port, 1, TOKEN)
   await caller.open()

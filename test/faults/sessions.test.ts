@@ -1,4 +1,4 @@
-// Many sessions, and a session with many calls, leave nothing behind: no memory, no descriptor, no timer, no process.
+// Many sessions, and a session with many calls, leave no memory, descriptor, timer or process behind.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ import { SwiftServers } from './support/swift.js'
 import { MiB, type UnderTest, isLinux, settled, startUnderTest, times } from './support/under-test.js'
 
 const IN_FLIGHT = 32
-/** The most sessions and calls before memory is read: by then code is compiled, and the young generation has its size. */
+/** At most this many sessions and calls precede the measurement, so that code is compiled and the heap has grown. */
 const WARM_SESSIONS_MAX = 4000
 const WARM_CALLS_MAX = 50_000
 
@@ -27,7 +27,7 @@ test('sessions that come and go', { skip: !isLinux }, async (t) => {
   const [before, children] = [await settled(proxy), proxy.children().length]
   await open(count)
   let after = await settled(proxy)
-  // A timer that is soon over may be there at any moment.
+  // A short timer may exist at any moment.
   await untilAnswered(
     async () => {
       after = await settled(proxy)
@@ -39,7 +39,7 @@ test('sessions that come and go', { skip: !isLinux }, async (t) => {
   assert.deepEqual([after.descriptors, proxy.children().length], [before.descriptors, children])
 })
 
-/** One whole session on a socket of its own, as a client that comes and goes. */
+/** One complete session on a new socket. */
 async function session(port: number): Promise<void> {
   const caller = new HttpCaller(port)
   await caller.open()
@@ -49,7 +49,7 @@ async function session(port: number): Promise<void> {
   caller.close()
 }
 
-/** What keeps the process alive that did not before. */
+/** New resources that keep the process alive. */
 function leftOf(before: Facts, after: Facts): string[] {
   const left = [...after.resources]
   for (const resource of before.resources) {
@@ -71,7 +71,7 @@ test('a session with many calls', { skip: !isLinux }, async (t) => {
   assert(after.descriptors <= before.descriptors)
 })
 
-/** Makes so many calls, each of which is answered once. */
+/** Makes so many calls. Each must be answered once. */
 async function calls({ client }: UnderTest, count: number): Promise<void> {
   let [made, answers] = [0, 0]
   client.heard.splice(0)

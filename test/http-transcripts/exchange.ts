@@ -1,17 +1,17 @@
-// One HTTP request of a transcript, and everything that comes back on it.
+// One HTTP request of a transcript, and its response.
 
 import { type ClientRequest, type IncomingMessage, Agent, request } from 'node:http'
 import { Mailbox } from '../../src/replay/server.js'
 import type { Runtime } from '../../src/runtime/runtime.js'
 
-/** What comes on a response, one after the other. */
+/** The parts of a response, in order. */
 export type Part =
   | {
       readonly kind: 'response'
       readonly status: number
-      /** By the name in small letters. */
+      /** By the name in lower case. */
       readonly headers: ReadonlyMap<string, string>
-      /** Undefined for a stream of events, which follow. */
+      /** Undefined for an event stream, whose events follow. */
       readonly body: Buffer | undefined
     }
   | StreamEvent
@@ -29,7 +29,7 @@ interface StreamEvent {
 export interface SentRequest {
   readonly method: string
   readonly url: URL
-  /** Names and values in turn, and nothing besides. */
+  /** Alternating names and values of all header fields. */
   readonly headers: readonly string[]
   readonly body: Buffer | undefined
 }
@@ -40,7 +40,6 @@ export class Exchange {
   readonly #request: ClientRequest
   readonly #agent = new Agent()
 
-  /** Sends the request. */
   constructor({ method, url, headers, body }: SentRequest, runtime: Runtime) {
     this.method = method
     this.parts = new Mailbox(runtime)
@@ -77,7 +76,7 @@ export class Exchange {
     })
   }
 
-  /** Takes the events that are complete, and gives the rest. */
+  /** Reports complete events, and returns the incomplete text. */
   #events(text: string): string {
     const blocks = text.split(/\r?\n\r?\n/)
     const rest = blocks.pop() ?? ''

@@ -28,7 +28,7 @@ import { HANG_MS } from '../integration/support/waiting.js'
 import { folder, patientCli } from '../replay/support.js'
 import { Exchange, type Part } from './exchange.js'
 
-/** How long a response of which nothing more is expected may take to end. */
+/** How long a response may take to end after its last expected part. */
 const END_WAIT_MS = HANG_MS
 
 const keys =
@@ -86,11 +86,10 @@ function readHead(line: Buffer = Buffer.from('')): { header: Header; fields: Jso
 
 class HttpReplay {
   readonly #url: URL
-  /** Fields of every request. */
   readonly #fields: JsonValue | undefined
   readonly #runtime = realRuntime()
   readonly #exchanges = new Map<string, Exchange>()
-  /** The exchanges that were not cut, with their lines, also those whose name another one has now. */
+  /** The exchanges that were not cut, with their lines. Their names may have been reused. */
   readonly #open = new Map<Exchange, number>()
   readonly #values = new Map<string, string>()
 
@@ -113,7 +112,7 @@ class HttpReplay {
     return this.#response(tree, exchange)
   }
 
-  /** Nothing more is expected; a stream that a GET opened may go on. */
+  /** Checks that no more parts arrive. The stream of a GET may stay open. */
   async finish(): Promise<void> {
     for (const [{ method, parts }, line] of this.#open) {
       const part = await parts.next(this.#runtime.now() + (method === 'GET' ? 0 : END_WAIT_MS))
@@ -149,7 +148,7 @@ class HttpReplay {
     return filled({ bytes, fills: new FrameReader(false, this.#names).fills(bytes) }, this.#values)
   }
 
-  /** Names and values in turn: the fields of the line, then those of the header and what each request needs. */
+  /** Alternating names and values: the fields of the line, then those of the header and the required ones. */
   #written(fields: JsonValue | undefined, body: Buffer | undefined): string[] {
     const given = membersOf(fields)
     const isGiven = (name: string): boolean =>
@@ -170,7 +169,7 @@ class HttpReplay {
     return [...needed.filter(([name = '']) => !isGiven(name)).flat(), ...written]
   }
 
-  /** A text that is sent; undefined for a name that has no value yet. */
+  /** A text to send. Undefined for a placeholder without a value. */
   #text(text: string): string | undefined {
     const name = /^\$id:([\w-]+)$/.exec(text)?.[1]
     if (name === undefined) return text
@@ -189,7 +188,7 @@ class HttpReplay {
       this.#compareText(value, head.headers.get(key), key)
     }
     if (head.body !== undefined) return this.#payload(tree, head.body)
-    // A server may give its answer as an event where the transcript does not say how it comes.
+    // Without an expectation in the transcript, the server may answer with an event.
     if (sentContent(tree) === undefined && tree.member('body') === undefined) return
     assert(!fields.some(({ name }) => name.toLowerCase() === 'content-type'), 'events come instead of a body')
     let event = await this.#next(exchange, 'event')
@@ -207,7 +206,6 @@ class HttpReplay {
     this.#payload(tree, event.data)
   }
 
-  /** The next part, which is one of this kind. */
   async #next<K extends Kind>(exchange: Exchange, kind: K): Promise<Extract<Part, { kind: K }>> {
     const part = await exchange.parts.next(this.#runtime.now() + HANG_MS)
     if (isOfKind(part, kind)) return part
@@ -223,7 +221,7 @@ class HttpReplay {
     else if (tree.member('body') === undefined) assert.equal(came.toString(), '', 'no body is expected')
   }
 
-  /** Compares one text with the value of a line: a pattern, or null where there must be none. */
+  /** Compares a text with the value of a line: a pattern, or null for a missing text. */
   #compareText(node: JsonValue, came: string | undefined, what: string): void {
     if (node.kind === 'null') return assert.equal(came, undefined, `${what} is there: ${came}`)
     assert(came !== undefined, `${what} is missing`)

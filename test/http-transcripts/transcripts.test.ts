@@ -1,4 +1,4 @@
-// Transcripts of HTTP itself: requests, statuses, header fields and events of the front, each against a proxy of its own.
+// Transcripts of HTTP: requests, statuses, header fields and events of the front. Each uses a separate proxy.
 
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'

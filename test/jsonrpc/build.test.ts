@@ -17,7 +17,7 @@ const seven = numericId(7)
 const text = readId(toLine('"a\\u0062"'), 0, 9)
 const error = { code: -32601, message: 'no "such"\n\u2028method \ud800' }
 
-/** What is built, and its text without `jsonrpc`. */
+/** `want` omits `jsonrpc`. */
 const cases: [title: string, message: Message, want: string][] = [
   ['a request', buildRequest(seven, 'ping'), '{"id":7,"method":"ping"}'],
   [

@@ -150,7 +150,7 @@ test('one less is accepted', () => {
   frameOf(`{"jsonrpc":"2.0","id":1,"method":"${'m'.repeat(256)}"}`)
 })
 
-/** Members that two parsers can read differently, in each of the objects by which messages are routed. */
+/** Members that two parsers can read differently, in each of the objects that determine the route of a message. */
 const smuggled: [place: 'envelope' | 'params' | 'meta', members: string][] = [
   ['envelope', '"method":"other"'],
   ['envelope', '"Method":"other"'],
@@ -252,7 +252,6 @@ test('an object that is routed by has a limit of members, and one past it', () =
   frameOf(`{"jsonrpc":"2.0","id":7,"method":"m","params":{"arguments":{${many(5000)}}}}`)
 })
 
-/** The members that are found, each with its value. */
 const results: [title: string, result: string, found: readonly string[]][] = [
   ['nothing', '{}', []],
   ['other names, and these further inside', '{"tasks":{"task":1},"a":[{"ttlMs":1}],"tas":2}', []],

@@ -18,7 +18,6 @@ import { longStrings } from '../../src/jsonrpc/long-strings.js'
 import { type Edit, splice, type Message } from '../../src/jsonrpc/splice.js'
 import { headIn } from '../transports/support/sending.js'
 
-/** A forwarded request. */
 class Entry {
   readonly name: string
 
@@ -27,13 +26,13 @@ class Entry {
   }
 }
 
-/** Keeps what a peer tells its owner, one line each. */
+/** Records the calls of a peer to its owner, one line each. */
 class Diary implements PeerOwner<Entry> {
   readonly events: string[] = []
   readonly requests: RequestFrame[] = []
   readonly responses: ResponseFrame[] = []
   closes = 0
-  /** Called with each event; may throw. */
+  /** Called with each event. It may throw. */
   on: (event: string) => void = () => {}
 
   request(frame: RequestFrame, during: Entry | undefined): void {
@@ -89,13 +88,12 @@ class Diary implements PeerOwner<Entry> {
   }
 }
 
-/** A connection whose other end is the test. */
 class Script implements Connection {
   readonly congested = false
   readonly backlogBytes = 0
   readonly sent: string[] = []
   readonly heads: MessageHead[] = []
-  /** Of messages that were sent in parts. */
+  /** Messages that were sent in parts. */
   readonly parts: string[][] = []
   closeCalls = 0
   sink: Sink | undefined
@@ -182,7 +180,7 @@ test('hands each message to its owner', () => {
   }
 })
 
-/** What comes while request 1 waits, and the first thing that the owner learns of it. */
+/** Bytes that arrive while request 1 waits, and the first event at the owner. */
 const answersAsTheyAre: [title: string, bytes: string | Buffer, event: string][] = [
   [
     'in Latin-1',
@@ -346,7 +344,7 @@ test('no line break leaves, so nothing can hide behind one', () => {
   )
 })
 
-/** A result of some kilobytes that has come in two parts. */
+/** A result of some kilobytes that arrived in two parts. */
 function longResult(idText: string, malformed = false): LongLine {
   return inTwoParts(
     `{"jsonrpc":"2.0","id":${idText},"result":"${'x'.repeat(20_000)}${malformed ? '\\x' : ''}"}`,
@@ -358,13 +356,12 @@ function inTwoParts(text: string): LongLine {
   return new LongLine([bytes.subarray(0, 3000)], toLine(bytes.subarray(3000)), longStrings([bytes]))
 }
 
-/** As a transport does. */
 function deliver({ sink }: Script, long: LongLine): void {
   assert.ok(sink !== undefined)
   sink.received?.(readLong(long))
 }
 
-/** Sends the next answer on, as a proxy does. */
+/** Forwards the next answer. */
 function forwarding({ diary }: Scene, to: Peer<Entry>, own: string): void {
   diary.on = () => {
     const frame = diary.responses.at(-1)

@@ -8,7 +8,7 @@ function read(text: string): ReturnType<typeof readId> {
   return readId(bytes, 1, bytes.length - 1)
 }
 
-/** Spellings, and the one text by which each is known. */
+/** Spellings, and their canonical text. */
 const accepted: [spelling: string, known: string][] = [
   ['0', '0'],
   ['1', '1'],

@@ -1,5 +1,3 @@
-// What a change is, and how people read it.
-
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { assert as check, dictionary, double, jsonValue, option, property, record, string } from 'fast-check'
@@ -11,7 +9,7 @@ import { content, listed, locked } from './support/locked.js'
 const a = { description: 'a' }
 const b = { description: 'b' }
 
-/** What stands in the lock, what the server lists, and the changes. */
+/** The lock, the lists of the server, and the changes. */
 const lists: readonly (readonly [string, Parameters<typeof locked>, Parameters<typeof listed>, string[]])[] =
   [
     ['the same', [{ x: a }, { p: a }, 'i'], [{ x: a }, { p: a }, 'i'], []],
@@ -60,7 +58,7 @@ const anyTool = record(
 )
 const server = dictionary(string(), anyTool, { maxKeys: 6 })
 
-/** The same value with the members of every object in the opposite order. */
+/** The same value with the members of every object in reverse order. */
 function turned(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(turned)
   if (typeof value !== 'object' || value === null) return value

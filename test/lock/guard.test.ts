@@ -1,5 +1,3 @@
-// What follows from a change.
-
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,7 +40,7 @@ function said(tools: Items, instructions?: string): Listed {
   }
 }
 
-/** By a lock with one server. */
+/** The verdict with a lock of one server. */
 function judged(t: Scope, config: ServerConfig, before: LockedServer, now: Listed): Verdict | undefined {
   const path = join(scratch(t), 'mcps.lock')
   writeFileSync(path, encodeLock(new Map([['default', new Map([['s', before]])]])))

@@ -1,5 +1,3 @@
-// The file: what is written is read again, several processes write it, and a damaged one is refused.
-
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// What of the capabilities of clients passes on.
+// Which capabilities of clients reach servers.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'

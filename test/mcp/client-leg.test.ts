@@ -1,4 +1,4 @@
-// What a client says of itself, and how the answers of its calls leave.
+// The profile of a client, and the form of its answers.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
@@ -21,7 +21,7 @@ for (const { version, orphanId } of sessionRevisions)
     assert.match(said, /"code":-32700/)
   })
 
-/** Forwards as a peer does, to a client that knows the answer by the id of the call. */
+/** Forwards as a peer does, to a client whose id is that of the call. */
 const writer: ClientWriter = {
   answerBytes: (frame, edits, id) => splice(frame.line, withId(edits, frame, id)),
 }

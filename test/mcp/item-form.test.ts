@@ -1,4 +1,4 @@
-// The form of listed items: what is cut, and what leaves an item out.
+// When an invalid list item is repaired, and when it is dropped.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
@@ -9,12 +9,10 @@ import type { ListKind } from '../../src/mcp/methods.js'
 
 const S = '"inputSchema":{"type":"object"}'
 const BARE = `{"name":"t",${S}}`
-/** A tool with more members. */
 const tool = (more: string): string => `{"name":"t",${S},${more}}`
-/** A tool whose schema has more members. */
 const schema = (more: string): string => `{"name":"t","inputSchema":{"type":"object",${more}}}`
 
-/** An item, and what becomes of it: another text, a fault, or the same where nothing is said. */
+/** An item and the result: another text, a fault, or by default the same text. */
 const cases: readonly (readonly [
   kind: ListKind,
   item: string,

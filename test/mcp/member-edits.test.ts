@@ -1,4 +1,4 @@
-// Members that are cut out of objects, each with one of its commas.
+// Members are removed with one of their commas.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'

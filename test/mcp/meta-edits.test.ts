@@ -1,4 +1,4 @@
-// The trace of a call in `_meta`, whatever stands there and whatever else is edited.
+// The trace context of a call in `_meta`, together with other edits.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
@@ -43,7 +43,7 @@ const params: readonly (string | undefined)[] = [
   '{"_meta":{"traceparent":7}}',
 ]
 
-/** Without the trace, and without a `_meta` and `params` that have nothing in them. */
+/** The message without the trace context, and without an empty `_meta` or `params`. */
 function untraced(message: unknown): unknown {
   const { traceparent: _, ...meta } = Object(at(message, 'params', '_meta'))
   const rest = { ...Object(at(message, 'params')), _meta: meta }

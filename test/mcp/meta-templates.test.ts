@@ -1,4 +1,4 @@
-// What a request of a client of a session says to a server without one.
+// The `_meta` of a request from a client with a session to a server without one.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'

@@ -15,7 +15,7 @@ function service(name: string, names: readonly string[], prefix = true): Service
   return { service: name, prefix, names }
 }
 
-/** The public names of the items of each service, and what they lead back to. */
+/** The public names of the items of each service, and the items that they resolve to. */
 function resolveNames(services: readonly Service[]): {
   readonly publicNames: readonly ReadonlyMap<string, string>[]
   readonly targets: ReadonlyMap<string, NamedItem>
@@ -94,7 +94,7 @@ describe('public names', () => {
 })
 
 describe('properties of public names', () => {
-  // Few distinct pieces, so that names meet often.
+  // Few distinct pieces, so that names collide often.
   const piece = fc.constantFrom('a', 'b', '__', '_', 'A', '/', 'ü', 'x'.repeat(40))
   const name = fc.oneof(
     fc.array(piece, { maxLength: 4 }).map((parts) => parts.join('')),

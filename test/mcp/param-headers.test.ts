@@ -1,4 +1,4 @@
-// Arguments that header fields repeat.
+// Arguments that are repeated in header fields.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
@@ -90,7 +90,7 @@ test('a server over HTTP is told of the argument that it reads', () => {
   ])
 })
 
-/** The fields of numbers are their bytes: a value of JavaScript has fewer digits. */
+/** The fields have the bytes of the numbers, which a JavaScript number would not preserve. */
 const numbers = ['9007199254740993', '1.0', '1e3', '-0', '1E400']
 
 for (const number of numbers)

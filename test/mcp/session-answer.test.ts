@@ -1,4 +1,4 @@
-// What becomes of the result of a stateless server on the way to a client of a session.
+// The conversion of results of a stateless server for a client with a session.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
@@ -19,7 +19,7 @@ interface More {
   readonly isWrapped?: boolean
 }
 
-/** What a server gives, and the result of the client, or a part of the error. */
+/** The result of the server, and the result for the client or a part of the error. */
 const cases: readonly (readonly [title: string, given: string, want: string, more?: More])[] = [
   ['the type goes', `{${type},"content":[]}`, '{"content":[]}'],
   ['so it does alone', `{${type}}`, '{}'],

@@ -1,4 +1,4 @@
-// Arguments that are set: what a server gets of a call, and what clients see of the schema.
+// Arguments that the configuration sets: the call at the server, and the schema for clients.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-// What becomes of results and errors on the way to a client without a session.
+// The conversion of results and errors for a client without a session.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'

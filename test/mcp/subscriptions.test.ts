@@ -1,4 +1,4 @@
-// What a client without a session wants to hear of, and what it is told.
+// Subscriptions of clients without a session, and their notifications.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'

@@ -125,7 +125,7 @@ describe('the templates of a list', () => {
 
   it('are matched with one URI up to a limit of steps', () => {
     const { stepsMax, uriLengthMax } = uriTemplateLimits
-    // Each has 32 parts and matches nothing here.
+    // Each template has 32 parts and does not match.
     const slow = '{+x}a'.repeat(16)
     const uri = 'b'.repeat(uriLengthMax)
     const count = Math.ceil(stepsMax / ((32 + (slow.length >> 3)) * uriLengthMax))

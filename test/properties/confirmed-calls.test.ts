@@ -1,4 +1,4 @@
-// However clients use the states of their questions, a server gets a call only once for each consent to it.
+// A server receives a call once for each consent, however clients use the states of their questions.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ interface Asked {
   isUsed: boolean
 }
 
-/** One request: of a client, for a tool with an argument, alone or with the answer to a question of before. */
+/** A call of a tool with an argument. With `question`, it returns an answer to an earlier question. */
 const step = fc.record({
   who: fc.nat(1),
   tool: fc.constantFrom('x', 'y'),
@@ -56,7 +56,7 @@ test('a server gets a call once for each consent', async (t) => {
       if (action === 'accept') wanted.push(about)
     }
     assert.deepEqual(got, wanted)
-    // The next run begins with questions that have room.
+    // All questions expire before the next run.
     await it.runtime.pass(301_000, 301_000)
   })
   await fc.assert(property, { numRuns: numRuns(60) })

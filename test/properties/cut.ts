@@ -1,6 +1,4 @@
-// Messages in pieces.
-
-/** The bytes in pieces of random sizes. */
+/** Cuts the bytes into pieces of random sizes. */
 export function cut(bytes: Buffer, random: Iterator<number>): Buffer[] {
   const parts: Buffer[] = []
   for (let at = 0; at < bytes.length;) {

@@ -1,4 +1,4 @@
-// The id of a line that is too long to keep, held against what reads all of it.
+// The id in a line that is too long to keep, compared with a reader of the whole line.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
@@ -13,7 +13,6 @@ import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
 import { cut } from './cut.js'
 import { numRuns } from './runs.js'
 
-/** What is said of a message in these parts. */
 function found(parts: readonly Buffer[]): [id: string | undefined, isCall: boolean] {
   const ids = new IdFinder()
   for (const part of parts) ids.push(part)
@@ -91,7 +90,7 @@ const message = fc
       'latin1',
     ),
   )
-/** The beginning of one, with more brackets than it has. */
+/** The beginning of a message, followed by surplus brackets. */
 const spoilt = fc
   .tuple(message, fc.nat(), fc.constantFrom('', '}', ']]', '}}}', '{'))
   .map(([bytes, at, more]) =>
@@ -103,7 +102,7 @@ const spoilt = fc
   )
 const sizes = fc.infiniteStream(fc.oneof(fc.integer({ min: 1, max: 200 }), fc.constant(64)))
 
-/** The keys and values of the top level of a message, as a reader of all of it finds them. */
+/** The members of the top level, as a reader of the whole message finds them. */
 function membersOf(bytes: Buffer): (readonly [key: string, value: string])[] {
   const line = toLine(bytes)
   try {

@@ -25,7 +25,7 @@ function split(chunks: Iterable<Buffer>): string[] {
   return said
 }
 
-/** What the lines of a text are, read slowly. */
+/** A slow reference for the lines of a text. */
 function linesOf(bytes: Buffer): string[] {
   return bytes
     .toString('latin1')
@@ -66,7 +66,7 @@ test('the same lines whatever the chunks', () => {
   )
 })
 
-/** Messages that lie in memory in every way in which messages do. */
+/** Messages in every memory layout. */
 const messages = fc
   .array(
     fc.record({

@@ -1,4 +1,4 @@
-// A long message is read, cut and put together as if it were short.
+// Long messages are read, cut and joined like short ones.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
@@ -81,7 +81,7 @@ function longLine(parts: readonly Buffer[]): LongLine {
   return new LongLine(parts.slice(0, -1), toLine(parts.at(-1) ?? ''), longStrings(parts))
 }
 
-/** The named members of a result, and those of the one inside. */
+/** The named members of a result, and those of its `_meta`. */
 function shown(named: Members | undefined): unknown {
   if (named === undefined) return undefined
   const all = [...named].map((member, index) => [named.name(index), member])

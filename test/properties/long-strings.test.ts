@@ -1,4 +1,4 @@
-// A text whose long strings were found before is read as if they were not.
+// The scanner gives the same result when it knows the positions of long strings.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
@@ -11,7 +11,7 @@ import { numRuns } from './runs.js'
 
 const BYTES_MIN = 128
 
-/** All that the scanner says of a text. */
+/** The events of the scanner. */
 function read(text: Buffer, known: readonly number[] | undefined): unknown {
   const scanner = new Scanner(text, 128, known)
   try {

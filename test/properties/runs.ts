@@ -1,4 +1,4 @@
-/** How many cases of a property are tried; the environment variable `FC_RUNS` multiplies them. */
+/** The number of runs of a property. The environment variable `FC_RUNS` multiplies it. */
 export function numRuns(normally: number): number {
   const times = Number(process.env['FC_RUNS'] ?? 1)
   return Math.max(1, Math.round(normally * (Number.isFinite(times) ? times : 1)))

@@ -1,5 +1,4 @@
-// The scanner accepts exactly what `JSON.parse` accepts of well-formed UTF-8,
-// and its spans are the values that `JSON.parse` gives.
+// The scanner accepts the same well-formed UTF-8 as `JSON.parse`, and its spans are the same values.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
@@ -60,7 +59,7 @@ const string = fc
   )
   .map((parts) => `"${parts.join('')}"`)
 
-/** JSON in every way in which it may be written. */
+/** JSON in every spelling. */
 const { json } = fc.letrec<{ json: string; object: string; array: string }>((tie) => ({
   json: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
@@ -239,7 +238,7 @@ test('a frame is what JSON.parse reads in the message', () => {
   )
 })
 
-/** A value as `JSON.parse` gives it back: without `-0`, and with `__proto__` as a plain member. */
+/** A value without `-0`, and with `__proto__` as a plain member, as `JSON.parse` returns it. */
 function asParsed<T>(value: T): T {
   return JSON.parse(JSON.stringify(value))
 }

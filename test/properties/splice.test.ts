@@ -6,7 +6,7 @@ import { toLine, hasLineBreaks } from '../../src/jsonrpc/line.js'
 import { lineBreakEdits, type Edit, splice } from '../../src/jsonrpc/splice.js'
 import { numRuns } from './runs.js'
 
-/** Applies edits from the last to the first, on a list of bytes. */
+/** Applies edits from the last to the first, on an array of bytes. */
 function naive(input: Uint8Array, edits: readonly Edit[]): Buffer {
   const bytes = [...input]
   for (const { start, end, bytes: instead } of edits.toReversed())
@@ -14,7 +14,7 @@ function naive(input: Uint8Array, edits: readonly Edit[]): Buffer {
   return Buffer.from(bytes)
 }
 
-/** An input, and edits that lie in it in order without overlap. */
+/** An input, and edits in order without overlap. */
 const spliced = fc
   .tuple(
     fc.uint8Array({ maxLength: 200 }),

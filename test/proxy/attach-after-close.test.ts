@@ -1,5 +1,3 @@
-// A client that comes after a proxy was closed.
-
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { libraryProxy } from '../integration/support/library.js'

@@ -1,4 +1,4 @@
-// What is told of a client's calls, and that nothing is made of them for nobody.
+// Events about the calls of a client. Without listeners, no event is created.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
@@ -25,7 +25,7 @@ const cases: readonly (readonly [string, Outcome, Partial<CallEvent>])[] = [
   ['a cancel', { kind: 'cancelled' }, { outcome: 'cancelled' }],
 ]
 
-/** Reports, and how often they read the clock, which is the first thing that making an event takes. */
+/** Reports, and a count of clock readings, since creating an event begins with one. */
 function reporting() {
   const events = new Emitter<ProxyEvents>(() => assert.fail('a listener failed'))
   let readings = 0

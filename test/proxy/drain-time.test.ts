@@ -1,4 +1,4 @@
-// The one drain time of a session, however its client says that it ends.
+// A session has one drain time, however its client ends it.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-// What clients leave unread, all together.
+// The limit on the unread bytes of all clients together.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'

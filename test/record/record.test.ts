@@ -32,7 +32,7 @@ function event(bytes: string | Uint8Array, more: Partial<WireEvent> = {}): WireE
   return { ...client, at: 1.204, bytes: Buffer.from(bytes), ...more }
 }
 
-/** What stands behind the header, after these events. */
+/** The lines after the header, for these events. */
 async function recorded(events: readonly WireEvent[]): Promise<string[]> {
   const file = newFile()
   const record = await openRecord(file, { command: 'test' })

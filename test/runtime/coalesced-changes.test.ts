@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CoalescedChanges } from '../../src/runtime/deferred.js'
 
-/** Changes that end when the test says so. */
+/** Changes that end when the test calls `end`. */
 function scene(): {
   changes: CoalescedChanges<string, string>
   begun: string[]

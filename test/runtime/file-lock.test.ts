@@ -1,5 +1,3 @@
-// A lock as a file: one owner, also where the process that had it has ended.
-
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +12,7 @@ const ROUNDS = 30
 
 const ignore = (): void => undefined
 
-/** The lock of a process that fires no timers unless the test does it. */
+/** A lock whose timers never fire. */
 function lockAt(path: string, runtime: Partial<LockRuntime> = {}): FileLock {
   return new FileLock(path, { ...realRuntime(), setTimer: () => ({ cancel: ignore }), ...runtime })
 }
@@ -94,7 +92,7 @@ test('a turn that a killed process left is not waited for', async (t: Scope) => 
 })
 
 describe('among processes', () => {
-  /** Takes the lock of each path that it gets, and answers whether it has it. */
+  /** Tries to take the lock of each path that it receives, and answers whether that succeeded. */
   const program = `
     const { FileLock } = await import(${JSON.stringify(new URL('../../src/runtime/file-lock.js', import.meta.url).href)})
     const runtime = { now: Date.now, wallNow: Date.now, setTimer: () => undefined }

@@ -1,4 +1,4 @@
-// Files that another program may replace at any time: what is read, written and given away then.
+// Reads, writes and changes of ownership, while another program may replace the files.
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

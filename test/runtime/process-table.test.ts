@@ -1,5 +1,3 @@
-// What the system tells of processes by their numbers.
-
 import assert from 'node:assert'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
-// Every checker of the simulator by name, with what it finds.
-// Each must be able to fail: `mutations.ts` has a proxy for each that does what the checker forbids.
+// Every checker of the simulator by name, with what it finds. Each must be able to fail: `mutations.ts` has a proxy
+// for each that does what the checker forbids.
 
 export const checks = {
   'answered-twice': 'a request was answered more than once',

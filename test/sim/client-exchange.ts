@@ -1,5 +1,5 @@
-// One HTTP request of a client and its responses. Several responses follow when the client loses one and
-// resumes the stream.
+// One HTTP request of a client and its responses. Several responses follow when the client loses one and resumes the
+// stream.
 
 import type { ClientInbox } from './client-inbox.js'
 import type { Said } from './client.js'

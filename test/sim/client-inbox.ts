@@ -181,8 +181,8 @@ export class ClientInbox {
   #take({ entry, next }: Waiting, text: string, message: unknown, from: Source): void {
     const ok = at(message, 'result') !== undefined
     this.#ledger.answered(entry, ok, text)
-    // An answer in a batch may be older than the cancel, and so may one that the proxy makes from the
-    // client's own previous message.
+    // An answer in a batch may be older than the cancel, and so may one that the proxy makes from the client's own
+    // previous message.
     const mayCross = this.#isBatch || text.includes(': its user has ')
     if (!mayCross && entry.silentFrom !== undefined && from.upTo > entry.silentFrom)
       this.#ledger.fail('after-cancel', `${entry.nonce} was cancelled and answered: ${text}`)
@@ -288,8 +288,8 @@ function chosenOf(waiting: readonly Waiting[], text: string, ok: boolean): Waiti
   const own = waiting.find(({ entry }) => entry.nonce === nonce || entry.root?.nonce === nonce)
   // A question for a request without a session may be about another call.
   if (nonce !== undefined) return own ?? waiting.find(({ entry }) => entry.root !== undefined)
-  // The second request with the id is a ping. It gets a result, or an error that its id is in use. An error
-  // result for a model belongs to a call.
+  // The second request with the id is a ping. It gets a result, or an error that its id is in use. An error result
+  // for a model belongs to a call.
   if ((ok && !text.includes('"isError":true')) || text.includes('is in use'))
     return waiting.find(isPing) ?? waiting[0]
   const calls = waiting.filter((one) => !isPing(one))

@@ -196,8 +196,8 @@ export class SimClient {
       for (const entry of said.entries) entry.budgetMs += GRACE_MS
       this.#send(said)
     }
-    // The client answers no more questions. At a server without sessions no process waits for an answer, so
-    // the call stays open.
+    // The client answers no more questions. At a server without sessions no process waits for an answer, so the call
+    // stays open.
     for (const { entry } of this.inbox.waiting) entry.untimed ||= ledger.sessionless.has(entry.service ?? '')
     ledger.endedInput(this.name)
     this.wire.finish()
@@ -234,8 +234,7 @@ export class SimClient {
     // The call may reach its instance after another instance has learned of the cancel.
     if (ledger.isSeveral && heardAt > (entry.cancelledAt ?? heardAt)) return
     ledger.givenUp(entry)
-    // A buffered cancel may be read after the answer was sent, and so may one that came together with its
-    // request.
+    // A buffered cancel may be read after the answer was sent, and so may one that came together with its request.
     const isExact = before?.at === clock.now && heardAt !== clock.now
     if (isExact) entry.silentFrom = before?.taken
     else clock.after(0, () => (entry.silentFrom = this.wire.taken(entry)))

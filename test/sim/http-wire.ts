@@ -1,6 +1,5 @@
-// A client that uses Streamable HTTP.
-// Messages may overtake each other. Losing a connection cancels nothing, but the messages on it are lost unless the
-// client resumes the stream.
+// A client that uses Streamable HTTP. Messages may overtake each other. Losing a connection cancels nothing, but the
+// messages on it are lost unless the client resumes the stream.
 
 import type { ClientWire, Said } from './client.js'
 import { type Answer, ClientExchange, type ResponseOwner, isGarbage, release } from './client-exchange.js'

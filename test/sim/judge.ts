@@ -1,5 +1,5 @@
-// The end of a run. All faults stop, so the proxy must serve everything again and leave nothing behind once
-// it is closed.
+// The end of a run. All faults stop, so the proxy must serve everything again and leave nothing behind once it is
+// closed.
 
 import type { ShownState } from '../../src/upstream/contracts/upstream.js'
 import { call, perform, visit, grow } from './perform.js'
@@ -153,8 +153,7 @@ function tries(world: World, clients: readonly SimClient[]): Try[] {
         const entry = call(world, client, facts.plan, { kind: 'echo', ms: 1, n: 1 })
         return { client, facts, entry }
       })
-      // With queues of size zero, calls of several clients must not come together, nor before a server has
-      // started.
+      // With queues of size zero, calls of several clients must not come together, nor before a server has started.
       world.pass(SPACE_MS)
       return made
     })
@@ -259,8 +258,8 @@ function owes({ plan, inbox }: SimClient): boolean {
   return waiting.some(({ entry }) => entry.root === undefined && entry.mayStandStill)
 }
 
-// The end of a run with several instances: all of them serve every client again, and leave nothing behind
-// once they are closed.
+// The end of a run with several instances: all of them serve every client again, and leave nothing behind once they
+// are closed.
 
 /** Longer than the lease of an ended instance, and than the grace period of one that is draining. */
 const REST_MS = 15_000
@@ -304,8 +303,8 @@ function judgeEnded(world: World): void {
   world.pass(UNDER_WAY_MS)
 }
 
-// The last changes of a run. All servers work again, so each client that follows lists or resources must be
-// notified of one more change.
+// The last changes of a run. All servers work again, so each client that follows lists or resources must be notified
+// of one more change.
 
 /** A notification reaches all clients within this time. */
 const NEWS_MS = 3000
@@ -401,8 +400,7 @@ const quiet: ReadonlySet<string> = new Set([...asked, ...Object.keys(lists)])
  */
 function mustHear(world: World, client: SimClient, { facts, scripts }: SimServer): boolean {
   const up = scripts.filter(({ isUp }) => isUp)
-  // The process ended before the proxy knew that the server has no sessions. Each client that calls then
-  // starts one.
+  // The process ended before the proxy knew that the server has no sessions. Each client that calls then starts one.
   const isForEach = up.length > facts.plan.processes && !up.some((script) => script.serves(client.name))
   if (isForEach && facts.plan.protocol === 'auto') return false
   if (!isAlone(client, facts.plan) || world.plan.ownStart === 'with-client') return true
@@ -416,8 +414,8 @@ function mustHear(world: World, client: SimClient, { facts, scripts }: SimServer
 
 /** Whether the client gets its own process. */
 function isAlone({ plan }: SimClient, server: ServerPlan): boolean {
-  // A server without sessions is shared by all clients. With `auto`, the proxy may not know that before the
-  // first call starts it.
+  // A server without sessions is shared by all clients. With `auto`, the proxy may not know that before the first
+  // call starts it.
   const isFound = server.protocol !== 'auto' || !isIn('session', server)
   if (server.isStateless === true && isFound) return false
   return isIn('session', server) || (isIn('auto', server) && plan.capabilities.length > 0)

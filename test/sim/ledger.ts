@@ -1,7 +1,6 @@
-// A record of what clients sent and received, and of what servers did.
-// The ledger shares no code with the proxy. Every request has a nonce that names its client. The nonce is
-// part of everything that belongs to the request: its arguments, its answer, its progress, and the questions
-// of its server.
+// A record of what clients sent and received, and of what servers did. The ledger shares no code with the proxy.
+// Every request has a nonce that names its client. The nonce is part of everything that belongs to the request: its
+// arguments, its answer, its progress, and the questions of its server.
 
 import type { Check } from './checks.js'
 import type { Clock } from './clock.js'
@@ -221,8 +220,8 @@ export class Ledger {
     if (entry.consent !== undefined && entry.consent !== 'given')
       this.fail('unconfirmed', `${instance} was asked for ${nonce}, to which its user did not agree`)
     if (entry.isMisheaded) this.fail('wrong-head', `${instance} was asked for ${nonce}: ${text}`)
-    // A cancel may overtake a call that waits for its session. With several instances, the other one learns
-    // of the cancel later.
+    // A cancel may overtake a call that waits for its session. With several instances, the other one learns of the
+    // cancel later.
     if (this.#isVain(entry, job) && !this.isSeveral)
       this.fail('begun-in-vain', `${nonce} was given up and then begun by ${instance}`)
     if (entry.args !== undefined && !text.includes(`"arguments":${entry.args}}`))
@@ -272,8 +271,7 @@ export class Ledger {
       this.fail('altered', `${reply} got to ${entry.client} as ${text}`)
     const isTimeout = text.includes(TIMED_OUT)
     if (isTimeout) this.#timedOut(this.#callOf(entry), now, text)
-    // While a client does not read, its server is not read either, so the answer may wait there until the
-    // timeout.
+    // While a client does not read, its server is not read either, so the answer may wait there until the timeout.
     const isUnread = entry.untimed && isTimeout
     const isLost = this.isDisturbed && /"reason":"(?:instance-lost|store-away|shutting-down)"/.test(text)
     if (!ok && entry.mustSucceed && !isUnread && !isLost && !this.#isWithoutMac(entry, text)) {

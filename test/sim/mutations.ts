@@ -1,6 +1,5 @@
-// A faulty proxy for each checker of the simulator, which proves that the checker can fail.
-// The faults are in messages and system calls at the edge of the proxy (`wrong.ts`), so no mutation depends on the
-// sources.
+// A faulty proxy for each checker of the simulator, which proves that the checker can fail. The faults are in
+// messages and system calls at the edge of the proxy (`wrong.ts`), so no mutation depends on the sources.
 
 import { type Check, checks } from './checks.js'
 import { type RunKind, kinds } from './draw-kind.js'

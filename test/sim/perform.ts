@@ -160,8 +160,8 @@ function callParams(plan: ServerPlan, work: Work, nonce: string, mayBeCareful = 
 }
 
 function toServer(world: World, plan: ServerPlan, method: string): Asking {
-  // The proxy knows the owner of the tool, and so its timeout, only once the servers have started. When the
-  // server has been removed, its prefix means nothing, and the name may belong to any server.
+  // The proxy knows the owner of the tool, and so its timeout, only once the servers have started. When the server
+  // has been removed, its prefix means nothing, and the name may belong to any server.
   const isOne = world.instances === undefined && !world.host.ledger.replaced.has(plan.name)
   const isKnown = isOne && world.proxy.status().every(({ state }) => state === 'connected')
   const budgetMs = isKnown && !plan.faulty ? plan.timeoutMs : Math.max(plan.timeoutMs, LIST_MS)
@@ -175,8 +175,7 @@ function isUndisturbed({ plan: { limits }, host }: World, { faulty, name }: Serv
 
 /** Only the server itself could prevent an answer. */
 function isSure(plan: ServerPlan, { kind, ms }: Work): boolean {
-  // All clients share the process of a server without sessions, so the call of another client may have
-  // restarted it.
+  // All clients share the process of a server without sessions, so the call of another client may have restarted it.
   const isShared = plan.isolation === 'shared' || (plan.isStateless === true && plan.onTimeout === 'restart')
   const isAlone = plan.kind === 'http' || (plan.concurrency >= 64 && !isShared)
   const isAnswered = kind !== 'ask' && kind !== 'refuse' && answeredKinds.has(kind)

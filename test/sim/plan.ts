@@ -1,5 +1,4 @@
-// A plan is plain data that is drawn before the simulation starts, so that `shrink.ts` can leave parts of it
-// out.
+// A plan is plain data that is drawn before the simulation starts, so that `shrink.ts` can leave parts of it out.
 
 import type { FlowShape, PipeShape } from './byte-flow.js'
 import type { FaultName } from './matrix.js'

@@ -1,6 +1,5 @@
-// Reproducible random numbers: they follow from a seed and a name.
-// Each stream, process and client has its own sequence, so that leaving out one operation changes little for the
-// others.
+// Reproducible random numbers: they follow from a seed and a name. Each stream, process and client has its own
+// sequence, so that leaving out one operation changes little for the others.
 
 export class Random {
   #state: number

@@ -1,5 +1,5 @@
-// Compares the audit log of a proxy with the ledger.
-// A call of a client that has vanished or cancelled may have an audit line and no answer.
+// Compares the audit log of a proxy with the ledger. A call of a client that has vanished or cancelled may have an
+// audit line and no answer.
 
 import { Audit } from '../../src/audit/audit.js'
 import type { CallEvent } from '../../src/index.js'
@@ -90,8 +90,8 @@ function endIn(line: unknown): End | undefined {
   return isResult ? 'result' : 'error'
 }
 
-// Compares the call metrics of a proxy with the ledger.
-// A request without an answer, or with an HTTP error status, may or may not have become a call.
+// Compares the call metrics of a proxy with the ledger. A request without an answer, or with an HTTP error status,
+// may or may not have become a call.
 
 /** Errors that the metrics do not attribute to the proxy or a server. */
 const MISTAKES = [-32700, -32600, -32601, -32602, -32002]

@@ -1,6 +1,5 @@
 // The questions of a server without sessions, and the answers that its clients return (MCP 2026-07-28, Multi
-// Round-Trip Requests).
-// No process owns them: any process of the server can continue a call.
+// Round-Trip Requests). No process owns them: any process of the server can continue a call.
 
 import { at, clientOf, noncesIn, textAt } from './json.js'
 import type { Ledger } from './ledger.js'

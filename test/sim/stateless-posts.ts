@@ -1,6 +1,5 @@
 // Requests without a session over HTTP, next to the session of the same client. Each is a separate POST with its own
-// response.
-// A client that closes a response cancels its request, and the response cannot be resumed (MCP 2026-07-28,
+// response. A client that closes a response cancels its request, and the response cannot be resumed (MCP 2026-07-28,
 // Transports, Streamable HTTP).
 
 import type { ClientWire, Said } from './client.js'

@@ -1,7 +1,6 @@
-// Turns of a simulated event loop.
-// A simulation runs within one turn of the real event loop, so that no outside event can interrupt it. `nextTick` and
-// promises use Node's own queues, and `setImmediate` is queued here. Clocks show the simulated time. Real timers and
-// real random numbers are reported.
+// Turns of a simulated event loop. A simulation runs within one turn of the real event loop, so that no outside event
+// can interrupt it. `nextTick` and promises use Node's own queues, and `setImmediate` is queued here. Clocks show the
+// simulated time. Real timers and real random numbers are reported.
 
 /** A simulation that takes more turns without moving the clock is in a loop. */
 const TURNS_MAX = 100_000

@@ -14,10 +14,10 @@ interface Level {
   readonly atMs: number
 }
 
-/** More than any test or simulation needs; the oldest entry goes. */
+/** More than any test or simulation needs. The oldest entry is dropped. */
 const ENTRIES_MAX = 100_000
 
-/** What the stores of all instances share. */
+/** The shared contents of the stores of all instances. */
 export class SharedMemory {
   readonly entries = new Map<string, Entry>()
   readonly levels = new Map<string, Level>()
@@ -27,7 +27,7 @@ export class SharedMemory {
   >()
 }
 
-/** The store as one instance reaches it. */
+/** The store of one instance. */
 export class MemoryStore implements Store {
   onChange: () => void = () => {}
   readonly #shared: SharedMemory

@@ -1,8 +1,8 @@
-// The table of commands in the documents, which comes from the program.
+// The table of commands in the documents, generated from the program.
 
 import { loadCommands } from '../../src/cli/commands.js'
 
-/** The document with the table as the program has it, between two marks. */
+/** Replaces the table between two marks of the document. */
 export async function withCommands(document: string): Promise<string> {
   const commands = await loadCommands()
   const rows = commands.map(({ name, takes, about }) => {

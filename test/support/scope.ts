@@ -1,11 +1,11 @@
 import { after } from 'node:test'
 
-/** What ends with a test, or with a suite. */
+/** A test or a suite, with callbacks for its end. */
 export interface Scope {
   after(run: () => void | Promise<void>): void
 }
 
-/** What a suite begins before its tests ends after them, the latest first. */
+/** The callbacks run after the tests of a suite, the latest first. */
 export function suiteScope(): Scope {
   const ends: (() => void | Promise<void>)[] = []
   after(async () => {

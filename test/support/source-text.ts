@@ -1,11 +1,11 @@
-// The text of a source file, taken apart far enough to hold rules about it: its imports, its code without comments, and its
-// code without comments and strings.
+// A rough tokenizer for source files: their imports, their code without comments, and their code without comments and
+// strings.
 
 import { readFileSync, readdirSync } from 'node:fs'
 import { dirname, join, posix, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The folder of package.json, whether this runs from `build/test` or from a copy of it elsewhere. */
+/** The folder of package.json, both for `build/test` and for a copy of it elsewhere. */
 export const root: string = findRoot(dirname(fileURLToPath(import.meta.url)))
 
 function findRoot(from: string): string {
@@ -18,23 +18,22 @@ function findRoot(from: string): string {
 export interface Import {
   /** As written: `./scan.js`, `node:fs`, `ajv`. */
   readonly specifier: string
-  /** The source file it names, from the root (`src/jsonrpc/scan.ts`); undefined for packages and builtins. */
+  /** The imported source file, relative to the root (`src/jsonrpc/scan.ts`). Undefined for packages and builtins. */
   readonly file: string | undefined
   readonly isType: boolean
 }
 
 export interface SourceFile {
-  /** From the root, with `/`. */
+  /** Relative to the root, with `/`. */
   readonly path: string
   readonly text: string
   /** Without comments. */
   readonly code: string
-  /** Without comments, and without the insides of texts and regular expressions but for the code in templates. */
+  /** Without comments, strings and regular expressions, but with the code in templates. */
   readonly bare: string
   readonly imports: readonly Import[]
 }
 
-/** Every TypeScript file under a folder of the project. */
 export function readSources(folder: string): SourceFile[] {
   const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
   return names
@@ -48,7 +47,7 @@ export function readSources(folder: string): SourceFile[] {
     .map((path) => readSource(path, readFileSync(join(root, path), 'utf8')))
 }
 
-/** In this order: comments, texts, then a regular expression, which follows no value. */
+/** In this order: comments, strings, regular expressions, which never follow a value. */
 const token =
   /(\/\/[^\n]*|\/\*[^]*?\*\/)|'(?:[^'\\\n]|\\[^])*'|"(?:[^"\\\n]|\\[^])*"|`(?:[^`\\]|\\[^])*`|(?<=(?:^|[=(,:[!&|?{};>+*~^-]|\breturn|\btypeof)\s*)\/(?![*/])(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[dgimsuvy]*/g
 
@@ -58,7 +57,7 @@ function readSource(path: string, text: string): SourceFile {
   return { path, text, code, bare, imports: importsOf(path, code) }
 }
 
-/** A statement that names a module begins a line; only an `import()` may stand anywhere. */
+/** Such statements begin a line; only `import()` may be anywhere. */
 const statement =
   /^[ \t]*(import|export)\s+(type\s+)?(?:(?:[\w$*{][^'"`;]*?|\})\s*from\s*)?(['"])([^'"]+)\3|(typeof\s+)?\bimport\(\s*(['"])([^'"]+)\6/gm
 

@@ -1,4 +1,4 @@
-// A secret is moved over every place at which a text is cut: no part of it is left there.
+// No part of a secret remains when a text is cut anywhere inside the secret.
 
 import { strict as assert } from 'node:assert'
 import { PassThrough } from 'node:stream'
@@ -90,7 +90,7 @@ describe('a secret over the cut of', () => {
   for (const [title, cutAt, show] of cuts)
     test(title, async () => {
       const parts = Array.from({ length: secret.length - 3 }, (_, at) => secret.slice(at, at + 4))
-      // Marks are shorter than this secret, so earlier ones move the text behind them towards the beginning.
+      // Marks are shorter than this secret, so earlier secrets move the later text towards the beginning.
       for (const before of ['', `${secret} ${secret} ${secret} `])
         for (let at = cutAt - secret.length - 2; at <= cutAt + 2; at++) {
           const shown = await show(`${before}${'-'.repeat(at - before.length)}${secret}${'-'.repeat(9000)}`)

@@ -1,5 +1,3 @@
-// Texts of servers without the secrets that they were given.
-
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { Redactor } from '../../src/text/redactor.js'

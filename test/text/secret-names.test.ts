@@ -1,5 +1,3 @@
-// Which names say that their values are secrets, and what is left of the texts that hold them.
-
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { escapeOutput } from '../../src/text/escape.js'

@@ -74,7 +74,7 @@ test('a connection whose sink stops at a message tells no other one', async (t) 
   assert.equal(unwanted, 0)
 })
 
-/** What a reader receives that pauses once, at the head or at the first data, until the connection has ended. */
+/** The bytes for a reader that pauses once, at the head or at the first data, until the connection has ended. */
 function readSlowly(t: Scope, url: URL, stopAt: 'head' | 'data'): Promise<{ body: string; end: string }> {
   const limits = { socketsMax: 8, idleSocketMs: 4000 }
   const agent = new HttpAgent(url, limits, connectPlain)

@@ -1,4 +1,4 @@
-// What the page of the inspector computes without a browser.
+// The parts of the inspector's page that need no browser.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

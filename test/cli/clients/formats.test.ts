@@ -1,4 +1,4 @@
-// TOML and YAML of clients: what is read, what is refused with its place, and the text after a change.
+// TOML and YAML files of clients: parsing, errors with their position, and the text after a change.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-// Moving in and out: what becomes of the files of clients, and what undoes it.
+// Import from the files of clients, and its reversal.
 
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
@@ -27,17 +27,17 @@ import { cli, memoryArgs } from '../../integration/support/programs.js'
 import { type Ran, ran, scratch } from '../../integration/support/spawned.js'
 import { runCommand } from '../support/in-process.js'
 
-/** A file of a client in the form that the client's own documentation shows, and what `import` makes of it. */
+/** A file of a client in the form of the client's own documentation, and the result of `import`. */
 interface Fixture {
   readonly client: string
-  /** The page that shows the form: its title and its address. */
+  /** The title and the address of the page that shows the form. */
   readonly source: string
   readonly before: string
-  /** The servers that our file gets. */
+  /** The servers in our file afterwards. */
   readonly servers: Readonly<Record<string, unknown>>
   /** The client's file afterwards. */
   readonly after: string
-  /** The servers that stay, and a pattern for the reason. */
+  /** The servers that stay, with a pattern for the reason. */
   readonly stays: Readonly<Record<string, string>>
 }
 
@@ -62,7 +62,7 @@ function clientOf(name: string): Client {
   return clients.find((client) => client.name === name) ?? assert.fail(`no client ${name}`)
 }
 
-/** Moves a file to a name that leaves no room for the ending of a draft, for root too; the result moves it back. */
+/** Moves a file to a name that is too long for a draft next to it, even for root. The result moves it back. */
 function blockDrafts(path: string): () => void {
   const long = 'f'.repeat(240)
   renameSync(path, join(dirname(path), long))
@@ -70,7 +70,6 @@ function blockDrafts(path: string): () => void {
   return () => renameSync(join(dirname(path), long), path)
 }
 
-/** A home folder with files of clients. */
 class Home {
   readonly machine: UserMachine
   readonly own: string
@@ -125,7 +124,7 @@ class Home {
     return Object(JSON.parse(readFileSync(this.own, 'utf8'))).mcpServers
   }
 
-  /** Every file but the records, by its path: its bytes. */
+  /** The bytes of every file but the records, by path. */
   snapshot(): Record<string, string> {
     const { home } = this.machine
     const paths = readdirSync(home, { recursive: true, withFileTypes: true })
@@ -163,7 +162,7 @@ function movesInAndOut(t: TestContext, { client, before: text, servers, after, s
   assert.equal(refused, undefined)
   assert.deepEqual(left.map(({ name }) => name).sort(), Object.keys(stays).sort())
   for (const { name, why } of left) assert.match(why, new RegExp(stays[name] ?? 'never'))
-  // A second import finds its own entry, and nothing to do.
+  // A second import finds its own entry and does nothing.
   assert.deepEqual(home.plan().changes, [])
   assert.deepEqual(
     undoNewest(home.imports)?.map(({ note }) => note),
@@ -331,7 +330,7 @@ describe('the lists of Gemini CLI', () => {
         disabled.map(([name]) => name),
         off,
       )
-      // A line that the client has written since.
+      // A change by the client after the import.
       writeFileSync(path, `${readFileSync(path, 'utf8')}\n`)
       undoNewest(home.imports)
       assert.deepEqual(read(), JSON.parse(`{ ${lists} ${servers} }`))
@@ -355,7 +354,7 @@ test('with profiles, each client sees its own servers', (t) => {
 
 class Stopped extends Error {}
 
-/** Files of which one is new, one a link, and one has another mode. */
+/** Files of which one is new, one is a link, and one has another mode. */
 function prepared(t: TestContext): {
   home: Home
   before: Record<string, string>
@@ -377,7 +376,7 @@ describe('an import that is cut short', () => {
       const { home, before, link } = prepared(t)
       const { changes } = home.plan()
       let at = 0
-      // An undo takes the way of a process that is killed: the record and the files say what is done.
+      // An undo after a crash relies on the record and the files.
       const stop = (): void => {
         if (at++ === step) throw new Stopped()
       }
@@ -403,7 +402,7 @@ describe('an import that is cut short', () => {
     const { home, before } = prepared(t)
     home.import(['claude'])
     const imported = home.snapshot()
-    // The draft of the file cannot be made, after our own file was written.
+    // The draft of the client's file cannot be made after our own file was written.
     const unblock = blockDrafts(clientOf('cursor').path(home.machine))
     assert.throws(() => applyChanges(home.plan().changes, home.imports), { code: 'ENAMETOOLONG' })
     unblock()
@@ -429,7 +428,7 @@ describe('an import that is cut short', () => {
       assert.match(notes[0] ?? '', /changed since, so that only the servers are as they were/)
       assert.deepEqual(read(), before)
       assert(readFileSync(path, 'utf8').endsWith(`${mark}\n`))
-      // Our file is not needed any more.
+      // Our file is no longer needed.
       assert.equal(readText(home.own), undefined)
       assert.equal(undoNewest(home.imports), undefined)
     })

@@ -1,4 +1,4 @@
-// A command that runs inside this process, which starts no other one for it.
+// Runs a command inside this process.
 
 import process from 'node:process'
 import { PassThrough } from 'node:stream'
@@ -6,12 +6,12 @@ import { readArguments } from '../../../src/cli/commands.js'
 import { replyToFailure } from '../../../src/cli/reply.js'
 import type { Ran } from '../../integration/support/spawned.js'
 
-/** What stdin has; or the line that a person types once stderr has this text. */
+/** The contents of stdin, or the line that a user types once stderr has this text. */
 type Input = string | ((err: string) => Promise<string> | undefined)
 
 let last: Promise<unknown> = Promise.resolve()
 
-/** Runs a command once the one before it has ended, since all share the environment and the streams of this process. */
+/** Commands share the environment and the streams of this process, so they run one after the other. */
 export function runCommand(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
@@ -50,7 +50,7 @@ function type(stdin: PassThrough, input: Input, err: string): void {
   if (typeof input === 'function') void input(err)?.then((line) => stdin.end(`${line}\n`))
 }
 
-/** As `src/cli.ts` has it. */
+/** The same as in `src/cli.ts`. */
 async function exitCodeOf(args: readonly string[]): Promise<number> {
   try {
     const asked = await readArguments(args)
@@ -63,7 +63,7 @@ async function exitCodeOf(args: readonly string[]): Promise<number> {
   }
 }
 
-/** A command leaves them behind, because its process ends with it. */
+/** A command leaves these listeners behind, because its process normally ends with it. */
 const left = ['SIGINT', 'SIGTERM', 'SIGHUP', 'uncaughtException', 'unhandledRejection'] as const
 
 function listenersOfProcess(): (readonly [name: string, listener: unknown])[] {
@@ -75,7 +75,7 @@ interface Intercepted {
   restore(): void
 }
 
-/** Commands write texts; bytes come from the test runner, and pass. */
+/** Commands write strings. Bytes come from the test runner and pass through. */
 function intercept(stream: NodeJS.WriteStream, onText: (all: string) => void = () => undefined): Intercepted {
   const texts: string[] = []
   const pass = stream.write.bind(stream)

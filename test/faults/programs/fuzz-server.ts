@@ -1,8 +1,5 @@
-// A server gone mad: it says frames that are nearly right, whether it is asked or not.
-//
-//   node fuzz-server.js SEED FRAMES FILE
-//
-// After FRAMES frames it is well; FILE holds how many they are, from one process to the next.
+// A server that sends almost valid frames, with and without requests: node fuzz-server.js SEED FRAMES FILE After
+// FRAMES frames it becomes healthy. FILE keeps the number of frames from one process to the next.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { at, parsed, textAt } from '../../integration/support/json.js'
@@ -17,7 +14,7 @@ const TELL_EVERY = 20 * BURST
 const [seed = '1', framesMax = '1000', file = ''] = process.argv.slice(2)
 let said = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
 const random = new Random(Number(seed) + said)
-/** Calls that wait for their right answer, which comes behind the next burst. */
+/** Calls without an answer. They are answered after the next burst. */
 let asked: { readonly id: unknown; readonly nonce: string }[] = []
 
 function result(id: unknown, value: string): string {
@@ -41,7 +38,7 @@ function answer(message: unknown): string {
   return ''
 }
 
-/** What is wrong, then what is right, and a list that makes good what a wrong one has spoilt. */
+/** Sends invalid frames, then valid answers, and a list change that makes the proxy read the lists again. */
 function burst(): void {
   let lines = ''
   const frames = said < Number(framesMax) ? BURST : 0
@@ -56,7 +53,7 @@ function burst(): void {
   else process.stdout.once('drain', burst)
 }
 
-/** Some of it with the id of a call that waits. */
+/** Some frames get the id of a waiting call. */
 function madness(): string {
   const frame = fuzzed(serverFrames, random)
   const waiting = asked[random.below(asked.length)]

@@ -1,15 +1,15 @@
-// Preloaded into the program under test: tells its parent how it fares from within. A turn of the event loop is measured by
-// the processor time of the main thread, since a busy machine delays every process.
+// Preloaded into the program under test. It reports figures from within to the parent process. Turns of the event
+// loop are measured in processor time of the main thread, since a busy machine delays every process.
 
 import { openSync, readSync, readdirSync } from 'node:fs'
 
-/** How the program fares; times in milliseconds, memory in bytes. */
+/** Times in milliseconds, memory in bytes. */
 export interface Facts {
-  /** The most processor time that one turn took since the last `reset`. */
+  /** The most processor time of one turn since the last `reset`. */
   readonly turnMaxMs: number
   readonly rss: number
   readonly descriptors: number
-  /** What keeps the event loop alive, as Node names it. */
+  /** The resources that keep the event loop alive, by Node's names. */
   readonly resources: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-// Right messages of both sides, which a fuzzer then spoils; `$ID` stands for an id.
+// Valid messages for the fuzzer. `$ID` stands for an id.
 
 const request = (method: string, params: string): string =>
   `{"jsonrpc":"2.0","id":$ID,"method":"${method}","params":${params}}`
@@ -6,7 +6,7 @@ const notification = (method: string, params: string): string =>
   `{"jsonrpc":"2.0","method":"${method}","params":${params}}`
 const result = (value: string): string => `{"jsonrpc":"2.0","id":$ID,"result":${value}}`
 
-/** What clients say. `exit` and `shutdown` are not among it: they would end the run. */
+/** Messages of clients. `exit` and `shutdown` would end the run, so they are missing. */
 export const clientFrames: readonly [string, ...string[]] = [
   request(
     'initialize',
@@ -45,7 +45,7 @@ export const clientFrames: readonly [string, ...string[]] = [
   '{"jsonrpc":"2.0","id":$ID,"error":{"code":-32603,"message":"m","data":[1]}}',
 ]
 
-/** What servers say. */
+/** Messages of servers. */
 export const serverFrames: readonly [string, ...string[]] = [
   result('{}'),
   result('{"content":[{"type":"text","text":"foreign"}]}'),

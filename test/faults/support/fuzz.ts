@@ -1,19 +1,17 @@
-// Frames that are nearly right: valid ones with one to three things wrong.
-//
-// A seed gives the same frames for ever. Texts are latin1 here, one character a
-// byte, so that bytes which are no UTF-8 can stand among them.
+// Almost valid frames: valid ones with up to three mutations. A seed always gives the same frames. Texts are latin1,
+// one character for each byte, so that they can contain invalid UTF-8.
 
 import type { Random } from '../../sim/random.js'
 
-/** Longer frames are for other runs: these are to be many. */
+/** The limit keeps the rate of frames high. */
 const BYTES_MAX = 1 << 20
 
-/** More lines in a row that are no messages would end a server. */
+/** More invalid lines in a row would end a server. */
 const LINES_MAX = 16
 
 type Mutation = (frame: string, random: Random) => string
 
-/** What stands for `$ID` in a frame: every spelling of an id, and what is none. */
+/** Values of `$ID`: every spelling of an id, and invalid ones. */
 const ids: readonly [string, ...string[]] = [
   '1',
   '2',
@@ -125,7 +123,7 @@ const mutations: readonly [Mutation, ...Mutation[]] = [
     random.chance(0.01) ? frame.replace(/:"/, `:"${'y'.repeat(random.below(1 << 20))}`) : frame,
 ]
 
-/** A frame that was right before; `frames` are the right ones, with `$ID` for an id. */
+/** `frames` are valid frames, with `$ID` for an id. */
 export function fuzzed(frames: readonly [string, ...string[]], random: Random): string {
   let frame = random.pick(frames).replaceAll('$ID', () => random.pick(ids))
   for (let left = random.below(4); left > 0 && frame.length < BYTES_MAX; left--)

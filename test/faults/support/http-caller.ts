@@ -1,22 +1,21 @@
-// A client over Streamable HTTP with few sockets of its own.
+// A client over Streamable HTTP with few sockets.
 
 import { Agent, request } from 'node:http'
 import { at, parsed } from '../../integration/support/json.js'
 import { both } from '../../transports/support/http.js'
 
-/** Longest wait for a response, far beyond what a busy machine needs. */
+/** The longest wait for a response, far beyond the time on a busy machine. */
 const WAIT_MS = 600_000
 
-/** What a POST gave. */
 export interface Posted {
   readonly status: number
   readonly session: string | undefined
-  /** Every message of the response: one of a JSON body, or those of an event stream. */
+  /** Every message of the response: the JSON body, or the events of a stream. */
   readonly messages: readonly unknown[]
   readonly body: string
 }
 
-/** Speaks to one endpoint; a session once it has one. */
+/** Uses one endpoint, with a session once it has opened one. */
 export class HttpCaller {
   readonly #agent: Agent
   readonly #port: number
@@ -51,7 +50,6 @@ export class HttpCaller {
     return this.request('tools/call', { name, arguments: args })
   }
 
-  /** Ends the session. */
   leave(): Promise<Posted> {
     return this.post(undefined, 'DELETE')
   }
@@ -114,7 +112,6 @@ function eventsOf(text: string): unknown[] {
     .map((line) => parsed(line.slice(6)))
 }
 
-/** The answer among what came. */
 export function answerOf({ messages }: Posted): unknown {
   return messages.find((message) => at(message, 'method') === undefined)
 }

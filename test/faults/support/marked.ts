@@ -1,17 +1,16 @@
-// Processes that belong to a run, wherever they are: what they inherited tells.
+// Finds the processes of a run by an environment variable that they inherit.
 
 import { readFileSync, readdirSync } from 'node:fs'
 
-/** The variable that a server of a run gets, and everything that it starts inherits. */
+/** A server of a run gets this variable, and its descendants inherit it. */
 export const markName = 'FAULTS_MARK'
 
-/** A process of a run. */
 export interface MarkedProcess {
   readonly pid: number
   readonly command: string
 }
 
-/** Who carries this mark in its environment; needs Linux. */
+/** The processes with this mark in their environment. Needs Linux. */
 export function marked(mark: string): MarkedProcess[] {
   const wanted = `${markName}=${mark}`
   return readdirSync('/proc')
@@ -20,7 +19,7 @@ export function marked(mark: string): MarkedProcess[] {
     .map((pid) => ({ pid: Number(pid), command: read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim() }))
 }
 
-/** Empty for a process that has ended meanwhile, or that is somebody else's. */
+/** Empty for a process that has ended, or that belongs to another user. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'latin1')
@@ -29,7 +28,7 @@ function read(path: string): string {
   }
 }
 
-/** Waits until nobody carries the mark; gives who still does after `waitMs`. */
+/** Waits until no process has the mark. Resolves with those that remain after `waitMs`. */
 export async function leftAfter(mark: string, waitMs: number): Promise<MarkedProcess[]> {
   const endsAt = performance.now() + waitMs
   let left = marked(mark)
@@ -40,13 +39,13 @@ export async function leftAfter(mark: string, waitMs: number): Promise<MarkedPro
   return left
 }
 
-/** Ends them, so that a run which failed leaves nothing behind either. */
+/** Cleans up after a run that failed. */
 export function killMarked(mark: string): void {
   for (const { pid } of marked(mark)) {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // It ended by itself.
+      // The process has already ended.
     }
   }
 }

@@ -1,4 +1,4 @@
-// Servers that start in a millisecond: a stream editor that speaks just enough MCP.
+// Servers that start in a millisecond: `sed` scripts with just enough MCP.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,6 @@ const script = String.raw`
 /"method":"ping"/s/${ID}.*$/${result('{}')}/p
 `
 
-/** The swift servers of one run. */
 export class SwiftServers {
   readonly #script: string
 
@@ -27,7 +26,7 @@ export class SwiftServers {
     writeFileSync(this.#script, script)
   }
 
-  /** One server with a tool `hit`, which takes a `nonce` and says it. */
+  /** A server with the tool `hit`, which returns its `nonce`. */
   entry(more: ServerEntry = {}): StdioServerJson {
     return { command: 'sed', args: ['-nuEf', this.#script], ...more }
   }

@@ -1,4 +1,4 @@
-// The program as a user runs it, with a module inside that tells how it fares.
+// The program as users run it, with a preloaded module that reports figures.
 
 import { strict as assert } from 'node:assert'
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
@@ -12,20 +12,20 @@ import type { Facts } from '../programs/watch.js'
 
 export const MiB: number = 1024 * 1024
 
-/** The figures of a process are read from `/proc`. */
+/** The figures of a process come from `/proc`. */
 export const isLinux: boolean = process.platform === 'linux'
 
-/** How often a load run does something: `LOAD` times as often as a test does. */
+/** Scales the number of repetitions by `LOAD` for load runs. */
 export function times(count: number): number {
   return count * Number(process.env['LOAD'] ?? 1)
 }
 
-/** The nonce that an answer of `it-server.mjs` says; undefined where it says none. */
+/** The nonce in an answer of `it-server.mjs`. Undefined if it has none. */
 export function nonceIn(answer: unknown): unknown {
   return at(parsed(textAt(answer, 'result', 'content', 0, 'text') || '{}'), 'n')
 }
 
-/** It runs, has told of no crash, and no turn of its event loop took long. */
+/** The proxy runs, has logged no crash, and no turn of its event loop took long. */
 export async function assertHealthy(proxy: UnderTest): Promise<void> {
   assert.doesNotMatch(proxy.stderr, /exited|uncaught/i)
   const { turnMaxMs } = await proxy.facts()
@@ -36,18 +36,18 @@ export async function assertHealthy(proxy: UnderTest): Promise<void> {
 const watch = resolve(import.meta.dirname, '../programs/watch.js')
 
 export interface UnderTestOptions {
-  /** Options of the command beside the mode and the configuration. */
+  /** Options of the command other than the mode and the configuration. */
   readonly args?: readonly string[]
-  /** Beside `mcpServers` in the configuration. */
+  /** Members of the configuration other than `mcpServers`. */
   readonly more?: Readonly<Record<string, unknown>>
-  /** What the command is started with, such as `prlimit`. */
+  /** A command that starts the program, such as `prlimit`. */
   readonly under?: readonly string[]
 }
 
-/** Memory is looked at so often, since a collection comes when it will. */
+/** The number of memory measurements, since garbage collection is not immediate. */
 const LOOKS = 5
 
-/** Facts after a collection each; memory is the middle of several looks, since what is free goes back later. */
+/** Figures after garbage collections. Memory is a median, since freed pages return later. */
 export async function settled(proxy: UnderTest): Promise<Facts> {
   const sizes: number[] = []
   for (let done = 0; done < LOOKS; done++) {
@@ -58,7 +58,7 @@ export async function settled(proxy: UnderTest): Promise<Facts> {
   return { ...(await proxy.facts('gc')), rss }
 }
 
-/** One running proxy, and the client of one on stdio. */
+/** A running proxy, and its client in stdio mode. */
 export class UnderTest extends Spawned {
   constructor(mode: '--stdio' | '--http', config: string, options: UnderTestOptions) {
     const { args = [], under = [] } = options
@@ -75,7 +75,7 @@ export class UnderTest extends Spawned {
     return this.child.exitCode === null && this.child.signalCode === null
   }
 
-  /** How it fares; `gc` collects first, `reset` begins new maxima. */
+  /** `gc` collects garbage first, and `reset` resets the maxima. */
   facts(first: 'gc' | 'reset' | 'look' = 'look'): Promise<Facts> {
     return new Promise((done, fail) => {
       this.child.once('message', (value) => (isFacts(value) ? done(value) : fail(new Error('no facts'))))
@@ -84,18 +84,18 @@ export class UnderTest extends Spawned {
     })
   }
 
-  /** Resident memory in bytes: at present, or the most there was. */
+  /** Resident memory in bytes: the present value, or the peak. */
   resident(which: 'VmRSS' | 'VmHWM' = 'VmRSS'): number {
     const status = readFileSync(`/proc/${this.pid}/status`, 'latin1')
     return Number(new RegExp(`${which}:\\s+(\\d+)`).exec(status)?.[1] ?? Number.NaN) * 1024
   }
 
-  /** From here on the most that was resident is counted anew. */
+  /** Resets the peak of resident memory. */
   forgetPeak(): void {
     writeFileSync(`/proc/${this.pid}/clear_refs`, '5')
   }
 
-  /** Processes that the proxy has started and that are still there. */
+  /** The running child processes of the proxy. */
   children(): number[] {
     const tasks = `/proc/${this.pid}/task`
     return readdirSync(tasks).flatMap((task) =>
@@ -103,7 +103,7 @@ export class UnderTest extends Spawned {
     )
   }
 
-  /** The port of a proxy on HTTP, once it listens. */
+  /** The port of a proxy in HTTP mode, once it listens. */
   async port(): Promise<number> {
     const ready = /ready: POST to http:\/\/[^\s/]+:(\d+)/
     await until(() => ready.test(this.stderr) || !this.running)
@@ -116,7 +116,7 @@ function isFacts(value: unknown): value is Facts {
   return !Number.isNaN(numberAt(value, 'turnMaxMs'))
 }
 
-/** Starts it; ended with everything it has started when the scope ends. */
+/** Starts the proxy. It ends with all its descendants when the scope ends. */
 export function startUnderTest(
   scope: Scope,
   mode: '--stdio' | '--http',

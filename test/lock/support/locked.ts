@@ -1,5 +1,3 @@
-// Servers of tests, as the lock sees them.
-
 import { INSTRUCTIONS, lockedAs, type ListedServer } from '../../../src/lock/changes.js'
 import { type Content, contentOf } from '../../../src/lock/content.js'
 import type { LockedServer } from '../../../src/lock/lock-file.js'

@@ -34,7 +34,6 @@ function schemaOfDepth(depth: number): string {
   return `${'{"items":'.repeat(depth)}{"type":"array"}${'}'.repeat(depth)}`
 }
 
-/** Arguments of so many bytes. */
 function argumentsOf(bytes: number): string {
   return `{"a":"${'x'.repeat(bytes - 8)}"}`
 }
@@ -49,7 +48,7 @@ function twice(index: number): object {
   return { allOf: [next, next] }
 }
 
-/** As many schemas as there are with each reference followed: two to the power of the levels. */
+/** Following each reference gives two to the power of `levels` schemas. */
 function doubling(levels: number): object {
   const level = (index: number): object => (index === levels ? { required: ['b'] } : twice(index))
   const definitions = Array.from({ length: levels + 1 }, (_, index) => [index, level(index)])
@@ -78,7 +77,7 @@ const search = {
 }
 
 describe('faults', () => {
-  /** The arguments, what is said of them, the parameter, and the keyword. */
+  /** The arguments, the message, the parameter, and the keyword. */
   const cases: readonly (readonly [string, string | undefined, string?, string?, string?])[] = [
     ['missing', '{}', "Missing required parameter 'query'", 'query'],
     ['none at all', undefined, "Missing required parameter 'query'", 'query'],
@@ -295,7 +294,8 @@ describe('arguments that are not checked', () => {
 
   it('too many for the schema', () => {
     const { check } = toolWith(schema)
-    // The schema is seven nodes, and a quarter for the name of what is required; the arguments are two objects more than the rows.
+    // The schema is seven nodes, and a quarter for the name of the required member; the arguments are two objects
+    // more than the rows.
     const steps = 7.25
     const most = Math.floor(argumentLimits.stepsMax / steps) - 2
     assert.equal(check(rowsOf(most))?.parameter, 'mode')

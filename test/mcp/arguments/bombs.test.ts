@@ -1,4 +1,4 @@
-// What strangers' schemas and clients' arguments may do to the event loop.
+// Limits on the time that schemas and arguments can take on the event loop.
 
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
@@ -19,7 +19,6 @@ function next(index: number): object {
   return { $ref: `#/$defs/d${index + 1}` }
 }
 
-/** A schema of the member `a`. */
 const a = (schema: unknown): object => ({ properties: { a: schema } })
 
 function fanOut(levels: number): object {
@@ -31,12 +30,11 @@ function fanOut(levels: number): object {
   }
 }
 
-/** A list whose only item is a text of JSON of such a list. */
+/** A list whose only item is the JSON text of such a list. */
 function nestedTexts(levels: number): string {
   return levels === 0 ? '[1]' : JSON.stringify([nestedTexts(levels - 1)])
 }
 
-/** So many properties of texts. */
 function texts(count: number): object {
   return { properties: named(count, () => ({ type: 'string' })) }
 }
@@ -201,7 +199,7 @@ const bombs: readonly Bomb[] = [
 ]
 
 interface Blocks {
-  /** The most processor time that one turn took until the first call was answered: the schema is compiled then. */
+  /** The most processor time of one turn until the first call is answered, with the compilation of the schema. */
   readonly compile: number
   /** The same for two more calls. */
   readonly run: number
@@ -242,7 +240,7 @@ describe('no schema and no arguments hold up the event loop', () => {
     it(title, async () => {
       const [schemaJson, json] = [bytesOf(schema), bytesOf(args)]
       let blocks = await blocksOf(schemaJson, json)
-      // Garbage of others may be collected in its turn; a bomb is slow every time.
+      // A turn may include unrelated garbage collection; a bomb is slow every time.
       for (let again = 0; again < 5 && isSlow(blocks); again++) blocks = await blocksOf(schemaJson, json)
       assert.ok(!isSlow(blocks), JSON.stringify(blocks))
     })

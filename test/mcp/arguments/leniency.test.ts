@@ -16,7 +16,6 @@ const one = (schema: object): object => object({ a: schema }, { required: ['a'] 
 const closed = { additionalProperties: false }
 const [integer, text] = [{ type: 'integer' }, { type: 'string' }]
 
-/** Faults that are forgiven. */
 const forgiven: readonly (readonly [title: string, schema: object, args: string])[] = [
   ['a required member with a default', one({ ...text, default: 'x' }), '{}'],
   ['a default that does not fit its own schema', one({ ...text, default: null }), '{}'],
@@ -93,7 +92,7 @@ const forgiven: readonly (readonly [title: string, schema: object, args: string]
   ],
 ]
 
-/** Values that are wrong once they are put right; the server sees that. */
+/** Values that are invalid even after coercion. The server decides. */
 const forwarded: typeof forgiven = [
   ['JSON in a text, wrong inside', one({ type: 'array', items: integer }), '{"a":"[\\"x\\"]"}'],
   ['a text of a number that is too small', one({ ...integer, minimum: 1 }), '{"a":"0"}'],
@@ -105,7 +104,7 @@ const forwarded: typeof forgiven = [
   ['a number whose text does not fit', one({ ...text, minLength: 2 }), '{"a":5}'],
 ]
 
-/** What stays wrong, and how it is said. */
+/** Invalid values, and the message. */
 const refused: readonly (readonly [title: string, schema: object, args: string, fault: string])[] = [
   ['a text that is no number', one({ type: 'number' }), '{"a":"abc"}', "'a' must be number"],
   ['an empty text for a number', one({ type: 'number' }), '{"a":""}', "'a' must be number"],

@@ -1,4 +1,5 @@
-// Which clients without a session are told apart, who makes room, and how long the tasks of a principal are known.
+// Which clients without a session are distinguished, which one is dropped for a new one, and how long the tasks of a
+// principal are kept.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
@@ -33,7 +34,6 @@ const from = (principal: string, capabilities = noCapabilities): StatelessContex
   info: undefined,
 })
 
-/** A task that runs, or is over. */
 function begin({ tasks }: StatelessClient, id: string, dropped: string[], isOver = false): void {
   const source: TaskSource = {
     service: 's',

@@ -1,4 +1,4 @@
-// What servers say to a client, by its era: with a session, or with requests that say by themselves what it is.
+// Messages of servers to a client of either era.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
@@ -11,7 +11,6 @@ import type { RoutedClient } from '../../../src/proxy/routing/router.js'
 import { FakeServer } from '../support/fake-server.js'
 import { FakeConnection, stageOf } from '../support/stage.js'
 
-/** The answers that a server gets to its questions. */
 class Answers implements Asker {
   readonly service = 's'
   readonly got: string[] = []
@@ -33,7 +32,7 @@ const elicit = '{"capabilities":{"elicitation":{}}'
 const claim = (level = ''): string =>
   `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}${level}}`
 
-/** One client with a call in flight, and one more client beside it. */
+/** A client with a call in flight, and another client. */
 class Scene {
   readonly connection = new FakeConnection()
   readonly other = new FakeConnection()
@@ -75,7 +74,7 @@ class Scene {
     return this.client.questions.ask({ frame, asker: this.answers, during, onEnd: () => {} })
   }
 
-  /** What the client gets within this time. */
+  /** The messages that the client receives within this time. */
   async gets(ms = 0): Promise<string[]> {
     await this.#stage.runtime.pass(ms)
     assert.deepEqual(this.other.got(), [], 'the other client gets nothing')
@@ -95,7 +94,7 @@ class Scene {
     else this.#stage.clients.close()
   }
 
-  /** The server lists these tools from now on. */
+  /** Changes the tools of the server. */
   #lists(tools: readonly string[]): void {
     this.#server.lists = { tools }
     this.client.listsChanged(['tools'])

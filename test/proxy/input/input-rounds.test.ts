@@ -30,12 +30,12 @@ interface Options {
   readonly capabilities?: string
 }
 
-/** A call of a client that keeps what it is asked, and a server that is told what is wanted of it. */
+/** A call of a client that records questions, and a server that records requests. */
 class Stage {
   readonly runtime = new FakeRuntime()
   readonly asked: ServerQuestion[] = []
   readonly withdrawn: string[] = []
-  /** What the server gets, again and again. */
+  /** The requests to the server, in order. */
   readonly sent: string[] = []
   outcome: Outcome | undefined
   readonly call: Call
@@ -79,7 +79,7 @@ class Stage {
     this.#isAskable = false
   }
 
-  /** Its client is gone, which shows when it is asked. */
+  /** The client has disconnected, which shows at the next question. */
   asksNobody(): void {
     this.#isLost = true
   }
@@ -100,7 +100,7 @@ class Stage {
     this.server(`{"resultType":"input_required","inputRequests":{${requested}}${said}}`)
   }
 
-  /** The client answers its question number `index` with this member, raw JSON. */
+  /** The client answers question `index` with this member, raw JSON. */
   answers(index: number, member: string): void {
     const question = this.asked[index]
     const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,${member}}`))
@@ -112,7 +112,7 @@ class Stage {
     this.#attempt.settle({ kind: 'result', result: '{}' })
   }
 
-  /** Why it failed; empty where it has not. */
+  /** The error of the call. Empty if it has not failed. */
   get failure(): string {
     if (this.outcome?.kind === 'failed') return this.outcome.error.message
     return this.outcome?.kind === 'result' ? (this.outcome.refusal ?? '') : ''

@@ -1,4 +1,4 @@
-// Whether a retry has the arguments of the call that it is about.
+// Whether a retry has the arguments of its call.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// The lists that clients are shown, made of what lanes list.
+// The lists for clients, made from the lists of the lanes.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-// Which server gets a call, what the call becomes on its way there, and what a call waits for.
+// The server for each call, the edits on its way there, and the reasons to wait.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
@@ -28,12 +28,12 @@ const everything = {
 
 interface Stage {
   readonly runtime: FakeRuntime
-  /** Calls that servers got, and outcomes that the proxy made, in order. */
+  /** Calls at servers, and outcomes that the proxy made, in order. */
   readonly events: string[]
   readonly call: (method: string, params: string) => Call
-  /** These servers take the place of the others. */
+  /** Replaces the servers. */
   readonly exchange: (...servers: readonly FakeServer[]) => void
-  /** A server has listed. */
+  /** A server has new lists. */
   readonly look: () => void
 }
 
@@ -172,7 +172,7 @@ describe('a call', () => {
   })
 })
 
-/** A server that is there, and one that is ready when `start` is called. */
+/** A server that is ready, and one that becomes ready when `start` is called. */
 function starting(): Stage & { readonly start: () => void } {
   let start = ignore
   const made = stage((calls) => {

@@ -1,4 +1,4 @@
-// The rules of profiles: which names fit a pattern, and what follows of the names that clients without one see.
+// Profiles: which names a pattern matches, and how the names depend on those without a profile.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-// Which calls wait for which servers, until when, and in which order they go on.
+// Which calls wait for which servers, until when, and in which order they continue.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
@@ -14,7 +14,7 @@ import { routingOf } from '../support/stage.js'
 const GRACE_MS = 5000
 const BYTES_MAX = 1000
 
-/** Two servers that start, and the calls that go on in the order in which they do. */
+/** Two servers that start, and the order in which waiting calls continue. */
 class Stage {
   readonly runtime = new FakeRuntime()
   readonly events: string[] = []
@@ -32,7 +32,7 @@ class Stage {
     })
   }
 
-  /** A call whose message has so many bytes, if it is to be long. */
+  /** With `bytes`, the message of the call is so long. */
   call(bytes = 0): Call {
     const number = ++this.#calls
     const length = bytes - callOf('1', 0).bytes - 1

@@ -1,8 +1,6 @@
-// Events of calls for listeners that are tested alone.
-
 import type { CallEvent } from '../../../src/index.js'
 
-/** An answered call of tool `a` of server `s`, with these members instead. */
+/** An answered call of tool `a` of server `s`, with these members replaced. */
 export function callEvent(members: Partial<CallEvent> = {}): CallEvent {
   return {
     schema: 'default',

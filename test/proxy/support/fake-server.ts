@@ -1,4 +1,4 @@
-// A server without processes, as the routes of clients see it.
+// A server without processes, as the routers of clients see it.
 
 import { strict as assert } from 'node:assert'
 import { resolveConfig, selectSchema } from '../../../src/config/config.js'
@@ -17,19 +17,18 @@ const ignore = (): void => {}
 
 export type Lists = Partial<Record<ListKind, readonly string[]>>
 
-/** A server that is there, or that starts once `start` is called. */
+/** A server that is ready, or becomes ready when `start` is called. */
 export class FakeServer {
   readonly lane: Lane
   readonly #known = new Set<ListKind>()
-  /** What it lists from now on. */
+  /** Its lists from now on. */
   lists: Lists
   #isListed: boolean
-  /** The call that came last. */
   last: Call | undefined
 
   /**
-   * `calls` gets each call as the server would read it; a call for something in `missing` is answered with an error. A
-   * server that `starts` shows its lists of an earlier start where it `remembers` them.
+   * `calls` records each call as the server would read it. A call for an item in `missing` is answered with an error.
+   * A server that `starts` shows the lists of an earlier start if it `remembers` them.
    */
   constructor(
     name: string,
@@ -122,7 +121,7 @@ export class FakeServer {
 
 const NONE: readonly never[] = []
 
-/** By the names that a test gives a server: a list that is the same is the same array. */
+/** Equal arrays give identical items, since routers compare lists by identity. */
 const read = new WeakMap<readonly string[], ListItem[]>()
 
 function itemsOf(kind: ListKind, names: readonly string[]): ListItem[] {

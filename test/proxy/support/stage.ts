@@ -1,4 +1,4 @@
-// All clients of a proxy whose servers the test plays.
+// All clients of a proxy whose servers are played by the test.
 
 import { strict as assert } from 'node:assert'
 import { Emitter } from '../../../src/events/emitter.js'
@@ -18,11 +18,10 @@ import { FakeRuntime } from '../../upstream/support/fake-runtime.js'
 
 const ignore = (): void => {}
 
-/** The connection of a client that keeps what it gets. */
 export class FakeConnection implements Connection {
   readonly congested = false
   readonly backlogBytes = 0
-  /** Since the last look. */
+  /** Messages since the last call of `got`. */
   readonly #sent: string[] = []
   #sink: Sink | undefined
 
@@ -41,30 +40,30 @@ export class FakeConnection implements Connection {
     return Promise.resolve()
   }
 
-  /** The client sends nothing any more, and still reads. */
+  /** The client ends its input and continues to read. */
   ends(): void {
     this.#sink?.ended()
   }
 
-  /** The client sends this, without `jsonrpc`. */
+  /** The client sends these messages, written without `jsonrpc`. */
   says(...messages: readonly string[]): void {
     for (const message of messages) this.#sink?.message(toLine(`{"jsonrpc":"2.0",${message.slice(1)}`))
   }
 
-  /** The messages that the client has got since the last look. */
+  /** Messages to the client since the last call. */
   got(): string[] {
     return this.#sent.splice(0)
   }
 }
 
-/** The clients of a proxy, and the client that came last as its servers see it. */
+/** The clients of a proxy. `latest` is the newest one, as its servers see it. */
 export interface Stage {
   readonly clients: ClientDirectory
   readonly runtime: FakeRuntime
   readonly latest: () => RoutedClient
 }
 
-/** What routers need, with the limits that are the default. */
+/** The context of routers, with the default limits. */
 export function routingOf(runtime: FakeRuntime): RoutingContext {
   return {
     policy: () => undefined,
@@ -78,7 +77,7 @@ export function routingOf(runtime: FakeRuntime): RoutingContext {
   }
 }
 
-/** At most `statelessMax` clients have no session, and one of a principal can be asked something. */
+/** At most `statelessMax` clients have no session, and one of a principal can be asked. */
 export function stageOf(lanes: readonly Lane[] = [], statelessMax = 4): Stage {
   const runtime = new FakeRuntime()
   const { session, pendingInput, stateless } = defaults
@@ -124,7 +123,6 @@ export function stageOf(lanes: readonly Lane[] = [], statelessMax = 4): Stage {
 
 const never = (): never => assert.fail('the test has no server')
 
-/** A server with one lane. */
 export function upstreamOf(lane: Lane): Upstream {
   return {
     config: lane.config,
