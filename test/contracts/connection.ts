@@ -76,13 +76,11 @@ export function message(text: string): Message {
   return splice(toLine(text), [])
 }
 
-/** The differences between kinds of connections. */
 export interface ContractOptions {
   /** The event at the right end after the left one has closed. */
   readonly end?: string
   /** Wraps a value in a message, if the transport parses messages. */
   readonly carry?: (value: string) => string
-  /** Whether messages to the right arrive in order. */
   readonly inOrder?: boolean
   /** Whether only the connection buffers what the other end does not read, or the kernel too. */
   readonly buffers?: 'own' | 'system-too'
@@ -98,7 +96,6 @@ interface Ends extends Pair {
   readonly start: () => void
 }
 
-/** Tests one kind of connection. */
 export function holdsConnectionContract(
   kind: string,
   open: (scope: Scope) => Pair | Promise<Pair>,
@@ -116,7 +113,6 @@ export function holdsConnectionContract(
   const heard = (value: string): string => `message ${carry(value)}`
   const arranged = (events: readonly string[]): readonly string[] => (inOrder ? events : [...events].sort())
 
-  /** The close of one end may close the other end as well. */
   const holds = (title: string, check: (ends: Ends) => Promise<void>, skip: string | false = false): void =>
     void test(`${kind}: ${title}`, { skip }, async (t) => {
       const { left, right } = await open(t)
@@ -191,7 +187,7 @@ export function holdsConnectionContract(
       for (let i = 0; i < 100; i++) send(left, say(String(i)))
       await Promise.all([left.close(), left.close()])
       await far.seen('message', 100)
-    // The close of one end may close the other end as well.
+      // The close of one end may close the other end as well.
       if (end !== 'closed undefined') await far.seen('closed')
       await right.close()
       await Promise.all([near.seen('closed'), far.seen('closed')])

@@ -36,7 +36,6 @@ export class ByteFlow {
   readonly #sink: FlowSink
   #queue: Buffer[] = []
   readonly #empty: (() => void)[] = []
-  /** Bytes that are on their way. */
   bytes = 0
   ending = false
   #over = false
@@ -146,7 +145,6 @@ export class WritableEnd {
   readonly #capacity: number
   #blocked: ((error?: Error) => void) | undefined
   #broken = false
-  /** Bytes that the pipe has accepted in total. */
   taken = 0
 
   constructor(context: SimContext, name: string, shape: PipeShape, reader: FlowSink) {
@@ -249,7 +247,6 @@ export class ReadableEnd {
   }
 }
 
-/** The end of an added chunk. */
 interface Mark {
   readonly end: number
   readonly read: () => void

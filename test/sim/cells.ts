@@ -15,7 +15,6 @@ import { World } from './world.js'
 
 const KiB = 1024
 
-/** How long a lasting fault lasts. */
 const LASTS_MS = 4000
 
 const CONCURRENCY_OVER_HTTP = 64
@@ -36,7 +35,6 @@ export function simulateCell(fault: Fault, phase: Phase, seed: number): Outcome 
   return outcomeOf(world)
 }
 
-/** The target server, a healthy one, and two clients. */
 function cellPlan(fault: Fault, phase: Phase, seed: number): Plan {
   const random = Random.of(seed, `${fault.name} ${phase.name}`)
   const kind = fault.place === 'http' ? 'http' : 'stdio'
@@ -84,7 +82,6 @@ function drawClient(random: Random): ClientPlan {
 class Cell {
   readonly world: World
   readonly target: SimServer
-  /** The calls of the target server, in order. */
   readonly calls: Entry[] = []
   isClosing = false
   /** The fault strikes as soon as this milestone is reached. */
@@ -191,7 +188,6 @@ function aftermath(cell: Cell): void {
   cell.target.mend()
 }
 
-/** Longer than the timeout of any call. */
 const FOREVER = { kind: 'hang', ms: 0, n: 0 } as const
 
 const SLOW = { kind: 'echo', ms: 1000, n: 0 } as const

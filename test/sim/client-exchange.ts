@@ -41,9 +41,7 @@ export class ClientExchange implements Asked {
   isReplayed = false
   /** Resuming requests that were lost. One of them may arrive late and take the stream from the current one. */
   lostResumes = 0
-  /** The id of the last event that arrived. */
   lastId: string | undefined
-  /** The current connection. */
   line: HttpLine | undefined
   readonly #owner: ResponseOwner
   readonly #parts: WireParts
@@ -121,7 +119,6 @@ export class ClientExchange implements Asked {
     this.#owner.lost(this, line)
   }
 
-  /** The proxy need not answer these requests. */
   excuse(): void {
     for (const entry of this.entries) entry.excused = true
   }

@@ -302,7 +302,6 @@ function isPing({ entry }: Waiting): boolean {
 
 // How results and errors look in each era (MCP 2026-07-28, Overview: results, errors).
 
-/** Results that a client may cache. */
 const kept = (method: string): boolean => method.endsWith('/list') || method === 'resources/read'
 
 /** Requests during which a server may ask. */

@@ -1,5 +1,3 @@
-// A scripted client over any transport.
-
 import type { SimContext } from './byte-flow.js'
 import { ClientInbox } from './client-inbox.js'
 import { GRACE_MS } from './configuration.js'
@@ -12,7 +10,6 @@ import { type RequestMeta, metaMembers } from './request-meta.js'
 export interface Said {
   readonly text: string
   readonly entries: readonly Entry[]
-  /** Called when the proxy has read it. */
   readonly read: () => void
   /** Called just before the proxy reads it, if the transport can tell. */
   readonly arrives?: (() => void) | undefined
@@ -30,11 +27,9 @@ interface Lines {
 
 /** The transport between a client and the proxy. */
 export interface ClientWire {
-  /** The client has not ended its input. */
   readonly speaks: boolean
   /** It receives messages outside of requests. */
   readonly hears: boolean
-  /** The id of its HTTP session. */
   readonly session?: string | undefined
   readonly lines: readonly Lines[]
   send(said: Said): void
@@ -44,7 +39,6 @@ export interface ClientWire {
   /** The session has ended, so the remaining connections end too. */
   gone?(): void
   vanish(): void
-  /** The client loses its connections and continues. */
   cut(): void
 }
 
@@ -56,11 +50,9 @@ export interface Asking {
   readonly spelling?: Spelling
   /** The request has a progress token. Other clients use the same tokens. */
   readonly token?: boolean
-  /** Set for a request without a session. */
   readonly meta?: RequestMeta | undefined
 }
 
-/** A request that waits for its answer, and the callback for it. */
 export interface Waiting {
   readonly entry: Entry
   next?: (ok: boolean, text: string) => void
@@ -118,7 +110,7 @@ export class SimClient {
     if (manners === 'eager') this.notify('notifications/initialized')
   }
 
-  /** Sends a request. `params` makes the members other than `_meta` from the nonce. */
+  /** `params` makes the members other than `_meta` from the nonce. */
   request(
     asking: Asking,
     params: (nonce: string) => string = () => '',
@@ -225,7 +217,7 @@ export class SimClient {
     else this.#send(said)
   }
 
-  /** A cancel that overtakes its request has no effect. */
+  /** The proxy has read the cancel, so no answer may follow except bytes that are already on their way. */
   #cancelRead(entry: Entry, before: { readonly at: number; readonly taken: number } | undefined): void {
     const { ledger, clock } = this.#context
     // A cancel that overtakes its request has no effect.
@@ -257,7 +249,6 @@ export class SimClient {
   }
 }
 
-/** Writes an id in one of the spellings that clients use. */
 function spelt(spelling: Spelling, count: number): string {
   switch (spelling) {
     case 'number':

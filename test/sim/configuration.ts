@@ -39,7 +39,6 @@ export function configurationOf(
   return { startupGraceMs: GRACE_MS, mcpServers, ...(seed % 2 === 1 && { limits: [ample] }) }
 }
 
-/** The paths of the configuration and of another one. */
 export const sources = { own: '/sim/config.json', other: '/sim/other.json' } as const
 
 export function readConfiguration(
@@ -103,13 +102,12 @@ export function limitsOf(plan: LimitsPlan): Limits {
   }
 }
 
-/** The idle timeout of a session: longer than any client in the run stays away. */
+/** Longer than any client in the run stays away. */
 export const SESSION_IDLE_MS = 90_000
 
 /** A small limit on request bodies. Calls exceed it, and messages without requests do not. */
 const SMALL_BYTES = 180
 
-/** The changes to the default limits of the HTTP front. */
 export function frontLimitsOf(
   { answerWaitMs, eventsMax, bodiesBytesMax }: FrontPlan,
   { lineBytesMax, backlogBytesHigh, backlogBytesMax }: LimitsPlan,

@@ -15,7 +15,6 @@ export function withConsent(plan: Plan): Plan {
   return { ...plan, servers: plan.servers.map((server) => ({ ...server, confirms: true })) }
 }
 
-/** Whether the call with this nonce is for that tool, if its server has it. */
 export function isCareful(nonce: string): boolean {
   return countIn(nonce) % 3 === 0
 }

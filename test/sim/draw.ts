@@ -177,8 +177,6 @@ function withKept(plan: Plan): Plan {
   return { ...plan, ownStart, kept, ops }
 }
 
-// Draws one operation.
-
 interface Swarm {
   readonly ops: readonly (readonly [DrawnKind, number])[]
   readonly workKinds: readonly (readonly [WorkKind, number])[]
@@ -186,7 +184,6 @@ interface Swarm {
   readonly clients: number
   readonly servers: number
   readonly choppy: boolean
-  /** The longest time between two operations. */
   readonly gapMsMax: number
 }
 

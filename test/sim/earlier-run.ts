@@ -56,7 +56,6 @@ function change(files: MemoryFiles, server: ServerPlan, from: string, to: string
   file.bytes = Buffer.from(lines.toSpliced(at, 1, changed).join('\n'))
 }
 
-/** The current description of the server. */
 function described(plan: ServerPlan, failure?: string): KeptFacts {
   const facts = new ServerFacts(plan, 0)
   const items = Object.entries(lists).map(([method, { member }]): [ListKind, Buffer[]] => {
@@ -75,7 +74,6 @@ function itemsOf(result: string, member: string): Buffer[] {
   return Array.isArray(items) ? items.map((item: unknown) => Buffer.from(JSON.stringify(item))) : []
 }
 
-/** A description that differs from the current one. */
 function foreign(server: ServerPlan, word: string): KeptFacts {
   const facts = described({ ...server, offers: ['resources', 'prompts'] })
   const { handshake = Buffer.alloc(0), lists: own = new Map() } = facts.description ?? {}

@@ -25,7 +25,6 @@ interface Place {
   isLeaving: boolean
 }
 
-/** Stands in for the kernel between clients and the listening server. */
 export class SimFront {
   readonly #context: SimContext
   /** Clients that the proxy still serves, as it counts them: sessions, and requests without one. */
@@ -52,7 +51,6 @@ export class SimFront {
     return this.isKept || this.#open.length > 0
   }
 
-  /** The instance of this connection has ended, or is ending. */
   isEnding(socket: SimSocket | undefined): boolean {
     const label = socket && this.#labels.get(socket)
     return label !== undefined && this.isKept && !this.#open.some((place) => place.label === label)
@@ -90,7 +88,6 @@ export class SimFront {
     return Promise.resolve(PORT)
   }
 
-  /** The process that listened there is killed, with all its connections. */
   kill(label: string): void {
     this.#places = this.#places.filter((place) => place.label !== label)
     for (const [socket, own] of this.#labels) {

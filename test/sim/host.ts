@@ -15,7 +15,6 @@ import { type SimProcess, StdioServer } from './stdio-server.js'
 import { Trace } from './trace.js'
 import { type Wrong, changed } from './wrong.js'
 
-/** A day in 2026. */
 const EPOCH_MS = 1_780_000_000_000
 
 const DAY_MS = 86_400_000
@@ -81,7 +80,6 @@ export class Host implements SimContext {
     return opened.reduce((sum, count) => sum + count, this.front.sockets)
   }
 
-  /** The most bytes that the proxy buffers for any process. */
   get backlogBytes(): number {
     return Math.max(0, ...this.#processes.map(({ stdin }) => stdin.writableLength))
   }

@@ -20,9 +20,7 @@ export class HttpReader implements FlowSink {
   readonly #sink: HttpSink
   #bytes: Buffer = Buffer.alloc(0)
   #expected: 'head' | 'body' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailer' = 'head'
-  /** Missing bytes of the body or chunk. */
   #left = 0
-  /** Bytes that were parsed. */
   #at = 0
 
   constructor(sink: HttpSink) {

@@ -13,18 +13,13 @@ export const PORT = 3095
 export interface HttpPlan {
   /** It uses the older transport: events on one response, messages to another path. */
   readonly sse: boolean
-  /** It keeps a session. Otherwise requests are independent. */
   readonly session: boolean
   /** It opens a stream for messages outside of requests. */
   readonly listens: boolean
-  /** It resumes a stream that it lost. */
   readonly resumes: boolean
   readonly accept: string
-  /** Its bodies have no `Content-Length`. */
   readonly chunked: boolean
-  /** Idle connections that it keeps. */
   readonly idleMax: number
-  /** The longest time before it comes back. */
   readonly againMs: number
   readonly token?: string
 }
@@ -38,7 +33,6 @@ interface HttpRequest {
   readonly lastId?: string | undefined
   readonly body?: string
   readonly isCut?: boolean
-  /** More header fields. */
   readonly fields?: readonly string[]
 }
 
@@ -71,7 +65,6 @@ export function requestText(request: HttpRequest, plan: HttpPlan, random: Random
 }
 
 export interface Asked {
-  /** The proxy has received the whole request. */
   arrived?(): void
   /** The proxy sends something in response. */
   answering?(): void
@@ -96,11 +89,9 @@ export interface WireParts extends HttpParts {
 /** The time limit for a stalled body, and the time until the proxy applies it. */
 const HALF_BODY_MS = 20_000
 
-/** Its session and its connections, which are reused when idle. */
 export class HttpRequests {
   session: string | undefined
   isOver = false
-  /** The client has been paused at some time. */
   wasPaused = false
   readonly random: Random
   readonly #parts: HttpParts
@@ -118,7 +109,6 @@ export class HttpRequests {
       front.connect(nameOf?.(number) ?? `${plan.name}.${number}`, plan, script, label)
   }
 
-  /** Bytes that the proxy buffers for this client. */
   get backlogBytes(): number {
     return this.#sockets.reduce((sum, socket) => sum + (socket.destroyed ? 0 : socket.writableLength), 0)
   }
@@ -179,7 +169,6 @@ export class HttpRequests {
     for (const line of this.#lines) line.cut(how)
   }
 
-  /** The proxy sent something invalid. */
   bad(what: string): void {
     this.#parts.context.ledger.fail('bad-line', `${this.#parts.plan.name}: ${what}`)
   }
@@ -196,13 +185,11 @@ export class HttpRequests {
   }
 }
 
-/** One connection. It carries one request at a time and is reused. */
 export class HttpLine implements SocketScript {
   readonly socket: SimSocket
   readonly #owner: HttpRequests
   readonly #reader: HttpReader
   #asked: Asked | undefined
-  /** The proxy has announced that it will close. */
   #isLast = false
   #isOver = false
 

@@ -1,5 +1,3 @@
-// A scripted server over Streamable HTTP.
-
 import type { SimContext } from './byte-flow.js'
 import { HttpReader, type HttpHead, chunked, headOf } from './http-reader.js'
 import { parse, rawId, textAt } from './json.js'
@@ -14,7 +12,6 @@ const PAGE = '<html><body>It does not work.</body></html>'
 const HTML = ['Content-Type: text/html']
 const NO_DNS = { kind: 'fails', code: 'ENOTFOUND', message: 'getaddrinfo ENOTFOUND sim' } as const
 
-/** Its connections and sessions, and the faults between them and the proxy. */
 export class HttpServer implements SimServer {
   readonly facts: ServerFacts
   onMilestone: (milestone: Milestone) => void = () => {}
@@ -53,7 +50,6 @@ export class HttpServer implements SimServer {
     return [...this.#sessions.values()].map(({ script }) => script)
   }
 
-  /** Connections that are open or being made. */
   get sockets(): SimSocket[] {
     return [...this.#sockets].filter((socket) => !socket.destroyed)
   }
@@ -181,7 +177,6 @@ function mirrorFault({ headers, body }: SimExchange): string | undefined {
 
 type Cut = 'before-headers' | 'mid-headers' | 'mid-body' | 'mid-event'
 
-/** One MCP session: its script, and the exchanges that carry its messages. */
 class HttpSession implements ScriptHost {
   readonly name: string
   readonly facts: ServerFacts
@@ -192,7 +187,6 @@ class HttpSession implements ScriptHost {
   /** Requests whose responses were cut. Their messages are lost, since no other stream may carry them. */
   readonly #lost = new Set<string>()
   #stream: SimExchange | undefined
-  /** How to cut the next response. */
   #nextCut: Cut | undefined
   stays = true
 
@@ -270,7 +264,6 @@ class HttpSession implements ScriptHost {
     exchange.open([])
   }
 
-  /** Cuts all open responses, or else the next one. */
   cut(how: Cut): void {
     const open = this.#open()
     if (open.length === 0) this.#nextCut = how
@@ -332,7 +325,6 @@ class HttpSession implements ScriptHost {
   }
 }
 
-/** One request and its response, which faults may cut anywhere. */
 class SimExchange {
   readonly method: string
   readonly headers: ReadonlyMap<string, string>
@@ -359,7 +351,6 @@ class SimExchange {
     return this.body.includes('"method":"subscriptions/listen"')
   }
 
-  /** The response has not begun. */
   get fresh(): boolean {
     return this.#stage === 'open'
   }

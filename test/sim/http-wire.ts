@@ -16,7 +16,6 @@ export class HttpWire implements ClientWire, ResponseOwner {
   readonly #aside: ClientExchange
   readonly #ids = new Set<string>()
   #count = 0
-  /** The client itself is cutting its connections. */
   #isCutting = false
   hears = false
 
@@ -183,7 +182,6 @@ export class HttpWire implements ClientWire, ResponseOwner {
       this.#requests.bad(`${exchange.name} was answered with ${status} ${text}`)
   }
 
-  /** The session and all its requests have ended. */
   #ended(status: number): void {
     const { context, inbox, plan } = this.#parts
     const { ledger, clock } = context
@@ -194,7 +192,6 @@ export class HttpWire implements ClientWire, ResponseOwner {
     this.#requests.leave('close')
   }
 
-  /** The proxy no longer knows the session. */
   #forgotten({ text }: Answer, exchange: ClientExchange): void {
     const { context, front, inbox, plan } = this.#parts
     const mayForget = front.mayForget(this.#requests.session)

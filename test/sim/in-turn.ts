@@ -1,5 +1,3 @@
-// One turn of the real event loop for one simulation.
-
 /** A simulation runs promise jobs itself, which Node allows only while none is running. */
 export function inTurn<T>(run: () => T): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -14,10 +14,8 @@ import type { World } from './world.js'
 import type { SimContext } from './byte-flow.js'
 import type { Random } from './random.js'
 
-/** How long a draining instance waits for its calls. */
 const GRACE_MS = 3000
 
-/** The delay before an instance that could not start is started again. */
 const AGAIN_MS = 1000
 
 const STATE_KEY = 'the key of all instances'
@@ -27,7 +25,6 @@ export class Instances {
   readonly #plan: InstancesPlan
   readonly #shared = new SharedMemory()
   readonly #places: Instance[] = []
-  /** Draining instances. */
   readonly #leaving = new Set<Promise<void>>()
   #started = 0
   #isClosing = false
@@ -42,7 +39,6 @@ export class Instances {
     for (let at = 0; at < plan.count; at++) this.#start(at)
   }
 
-  /** The proxy of any instance that runs. */
   get proxy(): McpProxy | undefined {
     return this.#places.flatMap(({ gateway }) => gateway?.proxies.get('default') ?? [])[0]
   }
@@ -220,7 +216,6 @@ class SimStore implements Store {
   readonly #inner: MemoryStore
   /** When the last command, reply and message arrive. */
   readonly #lastMs = { command: 0, reply: 0, message: 0 }
-  /** The process of this connection has ended. */
   #isOver = false
 
   constructor(shared: SharedMemory, context: SimContext, label: string, delayMsMax: number) {
@@ -238,7 +233,6 @@ class SimStore implements Store {
     return this.#inner.isAway
   }
 
-  /** Cuts the connection to the store, or restores it. */
   set isAway(isAway: boolean) {
     if (!this.#isOver) this.#inner.isAway = isAway
   }

@@ -1,6 +1,5 @@
 // Reads JSON from a wire without trusting its shape.
 
-/** Undefined for a text that is not JSON. */
 export function parse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -9,7 +8,6 @@ export function parse(text: string): unknown {
   }
 }
 
-/** Undefined if there is no member at this path. */
 export function at(value: unknown, ...path: readonly string[]): unknown {
   let here = value
   for (const key of path) {

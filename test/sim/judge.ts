@@ -16,7 +16,6 @@ import { setOf } from './script.js'
 /** Enough processes for every client at every server, and for those that are being replaced. */
 const ENOUGH = 64
 
-/** After this time every server must work again. */
 const RECOVERY_MS = 60_000
 
 /**
@@ -137,7 +136,6 @@ function newcomer(world: World): SimClient[] {
   return world.plan.clients.slice(0, 1).map((plan) => world.attach({ ...plan, manners: 'proper' }))
 }
 
-/** A call that must succeed. */
 interface Try {
   readonly client: SimClient
   readonly facts: ServerFacts
@@ -306,7 +304,6 @@ function judgeEnded(world: World): void {
 // The last changes of a run. All servers work again, so each client that follows lists or resources must be notified
 // of one more change.
 
-/** A notification reaches all clients within this time. */
 const NEWS_MS = 3000
 
 const LIST_CHANGED = 'notifications/tools/list_changed'
@@ -357,7 +354,6 @@ function newsOf(world: World, client: SimClient, servers: readonly SimServer[]):
   return isTold ? [tools, ...updates] : updates
 }
 
-/** The notifications on open `subscriptions/listen` requests. */
 function listenedBy(world: World, { inbox }: SimClient, servers: readonly SimServer[]): News[] {
   return inbox.listens.open.flatMap((listen) => {
     const { entry, heard, news } = listen
@@ -375,7 +371,6 @@ function notUpdated(who: string, uri: string, count: () => number): News {
   return { check: 'not-updated', what: `${who} ${uri} and was not told that it has changed`, count }
 }
 
-/** A resource of each server that was not replaced. */
 function resourcesOf({ host }: World, servers: readonly SimServer[]): string[] {
   const names = servers.map(({ facts }) => facts.plan.name)
   return names.filter((name) => !host.ledger.replaced.has(name)).map((name) => `sim://${name}/a`)
@@ -385,8 +380,6 @@ function resourcesOf({ host }: World, servers: readonly SimServer[]): string[] {
 function isOfAll({ facts: { plan } }: SimServer): boolean {
   return plan.isStateless === true && plan.protocol !== 'auto'
 }
-
-// Which clients must be notified of a list change of one server.
 
 /** Methods that do not start a process for a single client. */
 const asked = ['initialize', 'ping', 'no/such', 'logging/setLevel']
@@ -412,7 +405,6 @@ function mustHear(world: World, client: SimClient, { facts, scripts }: SimServer
   return isShown && isIn('auto', facts.plan) && isQuiet(world, client)
 }
 
-/** Whether the client gets its own process. */
 function isAlone({ plan }: SimClient, server: ServerPlan): boolean {
   // A server without sessions is shared by all clients. With `auto`, the proxy may not know that before the first
   // call starts it.

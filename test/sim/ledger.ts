@@ -14,7 +14,6 @@ export interface Failure {
   readonly at: number
 }
 
-/** A call that a server is working on. */
 export interface Job {
   /** The server runs, and it has not been asked to end. */
   stays(): boolean
@@ -44,7 +43,6 @@ export interface Entry extends Sent {
   /** The HTTP header fields of a request without a session. `isMisheaded` requests must be refused. */
   head: Head
   isMisheaded: boolean
-  /** The client has closed the response. */
   isClosed: boolean
   cancelledAt?: number | undefined
   /** When the proxy knew that the client had given up the request. */
@@ -119,15 +117,12 @@ export class Ledger {
   /** When an instance ended or lost the store. */
   readonly disturbances: number[] = []
   readonly ended: { readonly plan: ClientPlan; readonly session: string; readonly at: number }[] = []
-  /** Servers that were replaced while calls waited for them. */
   readonly replaced: Set<string> = new Set()
   readonly reloads: Map<string, number> = new Map()
-  /** Resources that clients asked servers to follow. */
   readonly followed: Set<string> = new Set()
   readonly #clock: Clock
   /** The total time of a call to each server, as a multiple of its timeout. */
   readonly totals: Map<string, number> = new Map()
-  /** Servers without sessions. They ask between two requests. */
   readonly sessionless: Set<string> = new Set()
   isClosing = false
   #severalSince: number | undefined
@@ -233,7 +228,6 @@ export class Ledger {
     if (service !== instance && !this.replaced.has(service)) this.#ordered(entry, instance)
   }
 
-  /** A server without sessions continued a call. */
   wentOn(nonce: string, instance: string, job: Job): void {
     const entry = this.#worked(nonce, instance, job)
     if (entry !== undefined && this.#isVain(entry, job))
@@ -335,7 +329,7 @@ export class Ledger {
     }
   }
 
-  /** A client has received a question, and answers it after `answerMs`. Undefined is never. */
+  /** Undefined is never. */
   asked(nonce: string, answerMs: number | undefined): void {
     const entry = this.entries.get(nonce)
     if (entry === undefined) return

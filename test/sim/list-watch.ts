@@ -14,10 +14,8 @@ const listsOf: Readonly<Record<string, readonly ListMethod[]>> = {
   'notifications/resources/list_changed': ['resources/list', 'resources/templates/list'],
 }
 
-/** A notification reaches the client within this time. */
 const NEWS_MS = 2000
 
-/** The number of items of each server in a list. */
 type Counts = ReadonlyMap<string, number>
 
 export class ListWatch {

@@ -48,7 +48,6 @@ function readOptions() {
     from: count('from', from ?? '1'),
     seeds: count('seeds', seeds ?? (isCells ? '5' : '1000')),
     ops: count('ops', ops ?? '120'),
-    /** Cells of the fault matrix instead of drawn runs. */
     cells: isCells ? { faults: named(fault, faults), phases: named(phase, phases) } : undefined,
     kind: kinds.find((each): each is RunKind => optionsOf[each] === kind) ?? 'plain',
   }

@@ -34,7 +34,6 @@ const faultRows = {
   emfile: ['proxy', 'the process ends, and no descriptors are left to start it again'],
 } as const
 
-/** The state of the target server when a fault strikes. */
 const phaseRows = {
   'before-ready': 'the process is being started and has read nothing',
   'during-initialize': 'the server has `initialize` and has not answered it',

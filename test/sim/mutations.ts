@@ -16,7 +16,6 @@ interface Mutation {
   readonly wrong: MadeWrong
 }
 
-/** Makes a new one for each run. */
 type MadeWrong = () => Wrong
 
 const CANCELLED = 'notifications/cancelled'
@@ -92,7 +91,6 @@ function shifted(keyOf: (way: Way) => string): Change {
   }
 }
 
-/** True at every `every`th call. */
 function counted(every: number): () => boolean {
   let count = 0
   return () => ++count % every === 0

@@ -110,7 +110,6 @@ function asksServer(
     case 'stateless-read':
       return statelessRead(world, client, plan, op)
     case 'gone':
-      // A tool that no server has now. Some may have had it earlier.
       return void client.request(
         toServer(world, plan, 'tools/call'),
         (nonce) => `"name":"${plan.name}__${GONE}","arguments":{"nonce":"n:${nonce};"}`,
@@ -168,7 +167,6 @@ function toServer(world: World, plan: ServerPlan, method: string): Asking {
   return { method, service: plan.name, budgetMs }
 }
 
-/** Nothing in this run prevents an answer of the server. */
 function isUndisturbed({ plan: { limits }, host }: World, { faulty, name }: ServerPlan): boolean {
   return !faulty && limits.roomy && !host.ledger.replaced.has(name)
 }
@@ -244,7 +242,6 @@ function readParams({ name }: ServerPlan, { method, asks }: ReadOp): (nonce: str
   }
 }
 
-/** The server may require answers first. */
 function statelessRead(world: World, client: SimClient, plan: ServerPlan, op: OpOf<'stateless-read'>): void {
   const asking = ofAnyServer(world, plan, op.method)
   if (op.asks === undefined) return void client.request({ ...asking, meta: op }, readParams(plan, op))
@@ -364,7 +361,6 @@ interface Visit {
   readonly label?: string
 }
 
-/** Sends a request in the session, which the proxy must not serve. */
 export function visit({ host }: World, { plan, session, label }: Visit, onServed: () => void): void {
   const { http } = plan
   if (http === undefined) return

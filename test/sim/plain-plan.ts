@@ -18,7 +18,6 @@ export const roomyLimits: LimitsPlan = {
   roomy: true,
 }
 
-/** A pipe without delays and with large chunks. */
 const whole: PipeShape = { chunkMax: 64 * KiB, delayMsMax: 0, capacity: 64 * KiB }
 
 export function plainServer(name: string, more: Partial<ServerPlan> = {}): ServerPlan {

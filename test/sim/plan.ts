@@ -8,7 +8,6 @@ import type { Askable, Returns, Head } from './request-meta.js'
 /** The proxy gives up a start after this time (`startTimeout`). */
 export const START_MS = 30_000
 
-/** The total time of a call as a multiple of its timeout. */
 export const TOTAL = 2
 
 export interface ServerPlan {
@@ -27,7 +26,6 @@ export interface ServerPlan {
   readonly idleTimeoutMs: number | undefined
   readonly onTimeout: 'cancel' | 'restart'
   readonly restartDelayMs: number
-  /** The time from `initialize` to its answer. */
   readonly initMs: number
   readonly offers: readonly ('resources' | 'prompts' | 'logging' | 'completions')[]
   /** Its tools have schemas, so the proxy checks arguments. */
@@ -36,7 +34,6 @@ export interface ServerPlan {
   readonly heedsTerm: boolean
   /** It drops cancelled calls. Otherwise it answers them. */
   readonly heedsCancel: boolean
-  /** It has a tool that requires the consent of the user. */
   readonly confirms?: boolean
   /** Faults may strike it. Other servers must not be affected. */
   readonly faulty: boolean
@@ -70,7 +67,6 @@ export type ReadMethod = 'resources/read' | 'prompts/get' | 'completion/complete
 
 export type ListMethod = 'tools/list' | 'resources/list' | 'prompts/list' | 'resources/templates/list'
 
-/** Places in the plan. */
 interface OfClient {
   readonly client: number
 }
@@ -124,13 +120,11 @@ export type Op = { readonly gapMs: number } & (
   | { readonly kind: 'clock'; readonly days: number }
   | { readonly kind: 'restart'; readonly instance: number; readonly how: 'kill' | 'drain' }
   | { readonly kind: 'away'; readonly instance: number; readonly seconds: number }
-  /** Sends a request in the session of another client. */
   | ({ readonly kind: 'steal'; readonly from: number } & OfClient)
 )
 
 export type OpOf<K extends Op['kind']> = Extract<Op, { readonly kind: K }>
 
-/** Operations that have no further members. */
 type ClientOpKind =
   | ('level' | 'ping' | 'roots' | 'garbage' | 'twin' | 'unknown' | 'unlisten')
   | ('pause' | 'resume' | 'finish' | 'vanish' | 'cut')
@@ -138,7 +132,6 @@ type ClientOpKind =
 /** How an id is written: `7`, `"7"`, `7.0` or `"c7é"`. */
 export type Spelling = 'number' | 'string' | 'decimal' | 'text'
 
-/** The change of one server in the new configuration. */
 export type ReloadKind = 'nothing' | 'retimed' | 'removed' | 'described'
 
 /** Limits of the proxy, small enough to be reached. */
@@ -151,7 +144,6 @@ export interface LimitsPlan {
   readonly callsMax: number
   readonly outgoingBytesMax: number
   readonly processesMax: number
-  /** No run reaches any of these limits. */
   readonly roomy: boolean
 }
 
@@ -162,7 +154,6 @@ export interface FrontPlan {
   readonly bodiesBytesMax?: number | undefined
 }
 
-/** Instances of a gateway that share a store. */
 export interface InstancesPlan {
   readonly count: number
   /** The longest delay of each way to the store and back. */
@@ -171,7 +162,6 @@ export interface InstancesPlan {
 
 export interface Plan {
   readonly seed: number
-  /** Records go through the real logger. */
   readonly logs: boolean
   readonly limits: LimitsPlan
   readonly servers: readonly ServerPlan[]
@@ -204,9 +194,7 @@ export type WorkKind = (typeof workKinds)[number] | typeof ROUNDS
 
 export interface Work {
   readonly kind: WorkKind
-  /** How long it takes. */
   readonly ms: number
-  /** The number of steps, or KiB. */
   readonly n: number
   readonly padding?: string
 }
@@ -228,7 +216,6 @@ export type Left =
   | 'same'
   /** Lists that the server no longer has. */
   | 'stale'
-  /** A record that its last start failed. */
   | 'silent'
   /** A list whose items are not JSON. */
   | 'damaged'
@@ -240,11 +227,9 @@ export type Left =
   | 'other-file'
 
 export interface KeptPlan {
-  /** In the order of the servers. */
   readonly left: readonly Left[]
   /** The fault of the disk. It lasts until all faults stop. */
   readonly disk: 'well' | 'full' | 'unreadable' | 'no-folder'
-  /** Only the first half of the file was written. */
   readonly isTorn: boolean
 }
 

@@ -20,7 +20,6 @@ type End = 'asked' | 'result' | 'error'
 
 export class AuditWatch {
   readonly ended: (event: CallEvent) => void
-  /** With the nonce in its arguments. */
   readonly #lines: { readonly nonce: string; readonly line: unknown }[] = []
 
   constructor(wallNow: () => number, wrong: Wrong) {
@@ -93,7 +92,7 @@ function endIn(line: unknown): End | undefined {
 // Compares the call metrics of a proxy with the ledger. A request without an answer, or with an HTTP error status,
 // may or may not have become a call.
 
-/** Errors that the metrics do not attribute to the proxy or a server. */
+/** Errors of the client. The metrics have no error type for them. */
 const MISTAKES = [-32700, -32600, -32601, -32602, -32002]
 
 /** Refused by HTTP status, for its header fields, for its session, or by another instance: perhaps not a call. */
@@ -115,7 +114,6 @@ export class CountedCalls {
     if (server !== undefined) proxy.on('server', server)
   }
 
-  /** Compares the counts at the end of a run. */
   judge(ledger: Ledger): void {
     const { certain, uncertain } = tallied(ledger.all)
     const counts = countsOf(this.#metrics.families[0])

@@ -51,7 +51,7 @@ function withUndefined(value: unknown): any {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withUndefined(member)]))
 }
 
-/** The line that the simulator prints for a failing plan after shrinking it. */
+/** The output of the simulator for a failing plan, after shrinking it. */
 export function regressionLine(what: string, { servers, clients, ...more }: Plan): string {
   const plain = plainPlan({ servers: [] })
   const plan = {

@@ -7,21 +7,16 @@ import { askable } from './rounds.js'
 
 export type Askable = (typeof askable)[number]
 
-/** How a client reacts to questions. */
 export const returns = [
-  /** It returns the answers. */
   'answers',
-  /** It returns the answers twice. */
   'twice',
   /** It returns the answers, and then other answers. */
   'changes',
   /** It returns some answers, and then the others. */
   'parts',
-  /** Another client returns its state first. */
   'stolen',
   /** It first returns with other arguments. */
   'alters',
-  /** It never returns. */
   'leaves',
 ] as const
 
@@ -102,7 +97,6 @@ function writtenName(head: Head, name: string): string {
   return head === 'other-name' ? `${name}s` : name
 }
 
-/** The value that `Mcp-Name` repeats. */
 export function namedIn(method: string, message: unknown): string | undefined {
   if (method === 'resources/read') return textAt(message, 'params', 'uri')
   return method === 'tools/call' || method === 'prompts/get' ? textAt(message, 'params', 'name') : undefined

@@ -4,7 +4,6 @@
 import { at, clientOf, noncesIn, textAt } from './json.js'
 import type { Ledger } from './ledger.js'
 
-/** The remaining questions of a call. */
 export interface ToAsk {
   /** Rounds, with the current one. */
   readonly rounds: number
@@ -124,7 +123,6 @@ export class Rounds {
     return `{"resultType":"input_required",${members.join(',')}}`
   }
 
-  /** Whether the answer belongs to this question and comes from its client. */
   #judge({ instance, nonce, text }: Came, key: string, answer: unknown): void {
     const said = textAt(answer, 'said') ?? ''
     const question = this.#questions.get(key)
@@ -184,7 +182,7 @@ export function questionParams(capability: string, about: string): string {
   }
 }
 
-/** The answer of a client to a question. `how` varies the wording. */
+/** `how` varies the wording. */
 export function answerTo(question: unknown, nonce: string, how: string): string {
   const mark = markIn(JSON.stringify(question)) ?? ''
   const isForm = textAt(question, 'method') === 'elicitation/create'

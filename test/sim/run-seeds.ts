@@ -3,7 +3,6 @@ import { type RunKind, drawKind, optionsOf } from './draw-kind.js'
 import { inTurn } from './in-turn.js'
 import { failuresText, simulate } from './simulate.js'
 
-/** The test stops after this many failing seeds. */
 const FAILED_MAX = 5
 
 interface Seeds {

@@ -17,7 +17,6 @@ export class RunningCalls {
   readonly #facts: ServerFacts
   readonly #ledger: Ledger
   readonly #output: ServerOutput
-  /** Only for a server without sessions. */
   readonly #rounds: Rounds | undefined
   readonly #calls = new Map<string, Called>()
   /** Over HTTP a cancel may overtake its call. */
@@ -37,7 +36,7 @@ export class RunningCalls {
     return this.#calls.has(id)
   }
 
-  /** Answers the oldest call now. False when none is in progress. */
+  /** False when no call is in progress. */
   hurry(): boolean {
     const [call] = this.#calls.values()
     if (call !== undefined) this.#answer(call, '')
@@ -229,7 +228,6 @@ function typed(rest: string): string {
   return rest.replace(/^"result":\{(?!"resultType")/, '"result":{"resultType":"complete",')
 }
 
-/** A question, and the continuation of its call. */
 interface Asked {
   readonly nonce: string
   readonly mark: string
@@ -246,6 +244,5 @@ interface Called {
   readonly token: string | undefined
   readonly declared: unknown
   readonly job: Job
-  /** The round that the request continues. */
   readonly back: Returned | undefined
 }

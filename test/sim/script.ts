@@ -13,7 +13,6 @@ export type Milestone =
 
 export type Spoilt = 'twice' | 'wrong-id' | 'oversize' | 'exit-with' | 'exit-half'
 
-/** The interface of a process or session to its script. */
 export interface ScriptHost {
   /** The server and the number of the process, as in `s0#3`. */
   readonly name: string
@@ -23,7 +22,6 @@ export interface ScriptHost {
   readonly stays: boolean
   /** Sends a message that belongs to the request `about`. False when no stream to the client is open. */
   say(text: string, about?: string): boolean
-  /** Sends only the first part of a message. */
   sayHalf(text: string, about?: string): void
   junk(): void
   after(delayMs: number, run: () => void): void
@@ -35,7 +33,6 @@ export interface ScriptHost {
 /** Sends the messages of one instance, and spoils some of them. */
 export class ServerOutput {
   readonly #host: ScriptHost
-  /** The fault of the next answer. */
   spoilt: Spoilt | undefined
   #said = 0
 
@@ -104,7 +101,6 @@ export class Script {
     this.#calls = new RunningCalls(host, this.#output, this.#rounds)
   }
 
-  /** It runs, and the proxy has initialized it. */
   get isUp(): boolean {
     return this.#isOpen && this.#host.stays
   }
@@ -120,7 +116,6 @@ export class Script {
     return setOf(typeof said === 'object' && said !== null ? Object.keys(said) : [])
   }
 
-  /** Whether it has executed a call of this client. */
   serves(client: string): boolean {
     return this.#clients.has(client)
   }
@@ -154,7 +149,7 @@ export class Script {
     if (this.#rounds !== undefined) this.#cancelled(id, `nobody listens to the stream of ${id}`)
   }
 
-  /** Announces a change of the tools. False when no stream is open. */
+  /** False when no stream is open. */
   toolsChanged(): boolean {
     const method = 'notifications/tools/list_changed'
     if (this.#rounds === undefined) return !this.#isOpen || this.#output.notify(method, '{}')
@@ -162,7 +157,6 @@ export class Script {
     return true
   }
 
-  /** Announces changes of all resources that clients follow. */
   updated(): void {
     const method = 'notifications/resources/updated'
     const about = (uri: string): string => `"uri":${JSON.stringify(uri)},"by":"${this.#output.stamp()}"`

@@ -12,15 +12,12 @@ import { Rounds } from './rounds.js'
 
 export interface SimServer {
   readonly facts: ServerFacts
-  /** The running processes or open sessions. */
   readonly scripts: readonly Script[]
   /** Bytes that the proxy has written and the server has not read. */
   readonly unread: number
   /** Bytes that the server has written and the proxy has not read. */
   readonly unheard: number
-  /** Makes a fault happen now, or at the next opportunity. */
   strike(fault: FaultName, random: Random): void
-  /** Ends lasting faults. */
   mend(): void
   onMilestone: (milestone: Milestone) => void
 }
@@ -37,17 +34,14 @@ export function isList(method: string): method is ListMethod {
   return Object.hasOwn(lists, method)
 }
 
-/** Revisions of the scripted servers. */
 const known = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 
 /** The common state of all processes of one server: its lists, and the answers that do not depend on the client. */
 export class ServerFacts {
   readonly plan: ServerPlan
-  /** The proxy's limit for a line. */
   readonly lineBytesMax: number
   /** Every answer to `initialize` waits until it is released. */
   holdsInitialize = false
-  /** It answers list requests with an error. */
   refusesLists = false
   /** A fault has struck the server, so messages to it may be lost. */
   struck = false

@@ -5,10 +5,8 @@ import type { ClientPlan, Plan, ServerPlan } from './plan.js'
 import type { Failure } from './ledger.js'
 import { regressionLine } from './regressions.js'
 
-/** Shrinking stops after this many tries. */
 const TRIES_MAX = 1500
 
-/** `fails` must tell whether a plan still fails. */
 export async function shrink(plan: Plan, fails: (plan: Plan) => Promise<boolean>): Promise<Plan> {
   let tries = 0
   let best = plan
@@ -64,7 +62,6 @@ function everywhere(plan: Plan, client: Partial<ClientPlan>, server: Partial<Ser
 
 const TRACE_MAX = 120
 
-/** The trace is shown up to this time after the first failure. */
 const AFTER_MS = 5
 
 /** A shrunk plan, and its trace up to the first failure. */

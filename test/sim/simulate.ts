@@ -1,5 +1,3 @@
-// Runs one plan.
-
 import { judge, judgeInstances } from './judge.js'
 import { perform } from './perform.js'
 import type { Plan } from './plan.js'
@@ -7,7 +5,6 @@ import { World } from './world.js'
 import type { Wrong } from './wrong.js'
 import type { Failure } from './ledger.js'
 
-/** The number of operations between two checks of the buffers. */
 const BOUNDED_EVERY = 5
 
 export function simulate(plan: Plan, wrong?: Wrong): Outcome {

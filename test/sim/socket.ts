@@ -4,7 +4,6 @@ import { Duplex } from 'node:stream'
 import type { Timer } from '../../src/runtime/runtime.js'
 import { type SimContext, ByteFlow, type FlowShape, type FlowSink, systemError } from './byte-flow.js'
 
-/** How a connection attempt ends. */
 export type Connecting =
   | { readonly kind: 'connects' }
   | { readonly kind: 'fails'; readonly code: string; readonly message: string }
@@ -120,7 +119,6 @@ export class SimSocket extends Duplex {
     this.destroy(systemError('ECONNRESET', 'read ECONNRESET'))
   }
 
-  /** Pauses or resumes reading. */
   reads(on: boolean): void {
     this.#isRead = on
     if (!this.connecting) this.#sent.open(on)

@@ -65,8 +65,6 @@ export class SseWire implements ClientWire, ResponseOwner {
     this.#isCutting = false
   }
 
-  // Responses.
-
   order(): number {
     return this.#parts.front.next()
   }

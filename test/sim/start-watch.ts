@@ -21,7 +21,6 @@ export class StartWatch {
     this.#ledger = ledger
   }
 
-  /** A process has crashed, or could not be started. */
   crashed(): void {
     const { now, come } = this.#ledger
     this.#crashes = [...this.#crashes.filter((at) => now - at < MINUTE_MS), now]

@@ -22,7 +22,6 @@ interface StatelessOp {
 /** The delay before the same answers are sent again. */
 const AGAIN_MS = 400
 
-/** Makes a call and returns answers as its plan says. */
 export class StatelessCall {
   readonly #context: SimContext
   readonly #client: SimClient
@@ -37,7 +36,6 @@ export class StatelessCall {
   #last: Entry | undefined
   #asking: Asking | undefined
   #params = ''
-  /** How many requests with answers were sent. */
   #returned = 0
 
   constructor(
@@ -194,7 +192,6 @@ export class StatelessCall {
   }
 }
 
-/** A request that returns answers. */
 interface Coming {
   readonly by: SimClient
   readonly mustSucceed?: boolean

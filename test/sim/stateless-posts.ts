@@ -15,12 +15,10 @@ const SEEN_MS = 5000
 
 const ACCEPT = 'application/json, text/event-stream'
 
-/** The error code for header fields that contradict the message. */
 const MISMATCH = -32020
 
 const badRequests: readonly number[] = [-32020, -32021, -32022, -32600, -32700]
 
-/** A client that sends both kinds of requests. */
 export class MixedWire implements ClientWire {
   readonly #old: ClientWire
   readonly #posts: StatelessPosts
@@ -219,7 +217,6 @@ class StatelessPosts implements ResponseOwner {
   }
 }
 
-/** The HTTP status of a response with this error code. */
 function statusOf(code: number | undefined): number {
   if (code === undefined) return 200
   if (code === -32601) return 404

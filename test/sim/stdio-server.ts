@@ -38,7 +38,6 @@ export class StdioServer implements SimServer {
     return this.processes.reduce((sum, { output }) => sum + output.flow.bytes, 0)
   }
 
-  /** Checks that no more processes run than the clients need. */
   count(): void {
     const staying = this.processes.filter(({ stays }) => stays)
     this.#starts.running(staying.length, staying.filter(({ unread }) => unread > 0).length)
@@ -100,7 +99,6 @@ function kill(process: SimProcess, random: Random): void {
   process.exit(undefined, 'SIGKILL', random.chance(0.1))
 }
 
-/** One process: the proxy's handle, and the program in it. */
 export class SimProcess implements Child, ScriptHost {
   readonly pid: number
   readonly name: string
@@ -150,7 +148,6 @@ export class SimProcess implements Child, ScriptHost {
     return this.alive && !this.#isAsked && !this.#input.flow.ending
   }
 
-  /** Bytes that were sent to it and not read. */
   get unread(): number {
     return this.#input.flow.bytes + this.stdin.writableLength
   }
@@ -224,7 +221,6 @@ export class SimProcess implements Child, ScriptHost {
     this.#input.break()
   }
 
-  /** Whether the program reads its stdin. */
   read(on: boolean): void {
     this.#reads = on
     this.#input.flow.open(on && !this.#stopped)

@@ -2,7 +2,6 @@
 
 import { createHash } from 'node:crypto'
 
-/** Longer events are shown by their first and last bytes. */
 const SHOWN_MAX = 400
 
 interface TraceEvent {

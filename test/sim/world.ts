@@ -29,11 +29,9 @@ import { type Wrong, changed } from './wrong.js'
 /** A run with more steps of the clock is endless. */
 const STEPS_MAX = 2_000_000
 
-/** A proxy in a simulated world, within one turn of the real event loop. */
 export class World {
   readonly plan: Plan
   readonly host: Host
-  /** All clients of the run, in order. */
   readonly clients: SimClient[] = []
   /** The current client for each client of the plan. */
   readonly seats: (SimClient | undefined)[] = []
@@ -54,7 +52,7 @@ export class World {
     this.thrown = (error) => this.#fault('thrown', error)
   }
 
-  /** Runs `play` with the proxy, and with all real timers replaced. */
+  /** All real timers are replaced while `play` runs. */
   run(play: () => void): void {
     this.#turns.install(() => this.host.clock.now)
     process.on('uncaughtException', this.thrown)
@@ -71,7 +69,6 @@ export class World {
     }
   }
 
-  /** The only proxy, or that of one instance. */
   get proxy(): McpProxy {
     const proxy = this.#proxy ?? this.instances?.proxy
     if (proxy === undefined) throw new Error('the proxy did not come up')
@@ -99,7 +96,6 @@ export class World {
     return client
   }
 
-  /** Applies a configuration with a change of one server. */
   reload(name: string, how: ReloadKind): void {
     this.#changes.set(name, how)
     const changed = readConfiguration(configurationOf(this.plan, this.#changes))

@@ -14,7 +14,6 @@ export interface Way {
 }
 
 export interface ServerWay extends Way {
-  /** Sends a message to the proxy as the server. */
   readonly reply: (text: string) => void
 }
 
@@ -35,7 +34,6 @@ export interface Wrong {
   readonly limits?: (limits: LimitsPlan) => LimitsPlan
   readonly proxy?: (proxy: McpProxy) => Partial<McpProxy>
   readonly record?: (record: LogRecord) => LogRecord
-  /** Replaces one line of the audit. */
   readonly audit?: (line: string) => readonly string[]
   readonly log?: (line: string) => string
   readonly stream?: (stream: Readable) => void
