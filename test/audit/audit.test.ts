@@ -10,7 +10,6 @@ import type { Scope } from '../integration/support/spawned.js'
 import { callEvent } from '../proxy/support/call-event.js'
 import { FakeRuntime, settled } from '../upstream/support/fake-runtime.js'
 
-/** An audit whose file is in memory. */
 class Stage {
   readonly runtime = new FakeRuntime()
   readonly log: LogRecord[] = []

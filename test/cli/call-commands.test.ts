@@ -1,5 +1,3 @@
-// `tools` and `call`: arguments and output.
-
 import { strict as assert } from 'node:assert'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,3 @@
-// The built program while its configuration file changes.
-
 import assert from 'node:assert/strict'
 import {
   closeSync,
@@ -55,7 +53,6 @@ async function running(
   return { proxy, client: proxy.client, folder, file }
 }
 
-/** Resolves when the client can call this tool. */
 async function has(client: RawClient, tool: string): Promise<void> {
   await untilAnswered(async () => at((await client.call(tool, { n: '' })).value, 'result') !== undefined)
 }

@@ -50,7 +50,6 @@ interface Running {
   readonly proxy: Spawned
 }
 
-/** Starts the command, and waits until it listens. */
 async function start(scope: Scope, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Running> {
   const proxy = new Spawned(process.execPath, [cli, ...args], { env: { ...process.env, ...env } })
   scope.after(() => proxy.kill())

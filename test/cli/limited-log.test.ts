@@ -5,7 +5,6 @@ import { test } from 'node:test'
 import { LimitedLog } from '../../src/cli/server-event-log.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
 
-/** A log with simulated time. */
 function limited() {
   const records: LogRecord[] = []
   let time = 0

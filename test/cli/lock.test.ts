@@ -16,7 +16,6 @@ interface Machine {
   readonly file: string
   readonly lock: string
   run(...args: readonly string[]): Promise<Ran>
-  /** Changes the tools of the server `s`. */
   lists(...tools: readonly object[]): void
 }
 

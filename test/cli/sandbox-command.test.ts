@@ -1,5 +1,3 @@
-// The command `sandbox` with a fake microsandbox server.
-
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,3 @@
-// The command's log of servers, clients and calls.
-
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { ServerEventLog } from '../../src/cli/server-event-log.js'

@@ -1,5 +1,3 @@
-// `status`: its request to a running gateway, and its output.
-
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

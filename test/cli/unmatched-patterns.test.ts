@@ -19,7 +19,6 @@ const configured = (more: object, a: object = {}): Configuration =>
 interface Watched {
   readonly told: string[]
   readonly patterns: UnmatchedPatterns
-  /** A server has listed these tools. */
   readonly ready: (server: string, tools: readonly string[]) => void
   readonly failed: (server: string) => void
 }

@@ -1,5 +1,3 @@
-// Changes of JSON that affect only one member.
-
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { addItem, removeMember, setMember } from '../../src/config/json-text.js'

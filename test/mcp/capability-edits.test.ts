@@ -1,5 +1,3 @@
-// Which capabilities of clients reach servers.
-
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { capabilityEdits, clientCapabilities } from '../../src/mcp/capabilities.js'

@@ -1,5 +1,3 @@
-// The profile of a client, and the form of its answers.
-
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { type RequestFrame, readFrame } from '../../src/jsonrpc/frame.js'

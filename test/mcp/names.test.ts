@@ -15,7 +15,6 @@ function service(name: string, names: readonly string[], prefix = true): Service
   return { service: name, prefix, names }
 }
 
-/** The public names of the items of each service, and the items that they resolve to. */
 function resolveNames(services: readonly Service[]): {
   readonly publicNames: readonly ReadonlyMap<string, string>[]
   readonly targets: ReadonlyMap<string, NamedItem>

@@ -1,4 +1,3 @@
-/** Cuts the bytes into pieces of random sizes. */
 export function cut(bytes: Buffer, random: Iterator<number>): Buffer[] {
   const parts: Buffer[] = []
   for (let at = 0; at < bytes.length;) {

@@ -11,7 +11,6 @@ import { numRuns } from './runs.js'
 
 const BYTES_MIN = 128
 
-/** The events of the scanner. */
 function read(text: Buffer, known: readonly number[] | undefined): unknown {
   const scanner = new Scanner(text, 128, known)
   try {

@@ -27,7 +27,6 @@ export interface SourceFile {
   /** Relative to the root, with `/`. */
   readonly path: string
   readonly text: string
-  /** Without comments. */
   readonly code: string
   /** Without comments, strings and regular expressions, but with the code in templates. */
   readonly bare: string

@@ -86,7 +86,6 @@ class Bench {
   }
 }
 
-/** The front's end of a connection. */
 class Wire extends Duplex {
   said = ''
 

@@ -3,7 +3,7 @@ import { type HttpKind, httpPair } from './support/http-pairs.js'
 
 const carry = (value: string): string => `{"jsonrpc":"2.0","method":"say","params":{"value":${value}}}`
 
-// Two POSTs use separate sockets and may overtake each other.
+// POSTs use separate sockets and may overtake each other.
 const toFront: ContractOptions = { carry, inOrder: false, stops: false }
 const fromFront: ContractOptions = { carry, buffers: 'system-too' }
 

@@ -15,7 +15,6 @@ const http = (body: string): string =>
   `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
 const poison = http('{"jsonrpc":"2.0","id":"x","result":"poison"}')
 
-/** Sends an answer, and excess bytes. */
 type Reply = (socket: Socket, answer: string) => void
 
 const timings: readonly (readonly [string, Reply])[] = [

@@ -174,7 +174,6 @@ const spoilings = spoilingsWith([
   'GET ',
 ])
 
-/** Reads the bytes in these chunks. */
 function readByUs(raw: string, cuts: readonly number[]): string[] {
   const bytes = Buffer.from(raw, 'latin1')
   const read: string[] = []
@@ -217,7 +216,6 @@ function lineOf(head: RequestHead, body: string): string {
   return `${head.method} ${head.target} ${fields.join(',')} ${JSON.stringify(body)}`
 }
 
-/** The complete requests that Node's server reads. */
 async function readByNode(raw: string): Promise<string[]> {
   const came: { readonly request: IncomingMessage; body: string }[] = []
   const server = createServer({ requireHostHeader: false }, (request, response) => {

@@ -27,7 +27,6 @@ interface More {
   readonly ended?: boolean
   /** How Node's client reads it, and why ours differs. */
   readonly unlikeNode?: string
-  /** Versions of Node differ. */
   readonly varies?: true
 }
 

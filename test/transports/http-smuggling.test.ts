@@ -5,7 +5,6 @@ import { test } from 'node:test'
 import { until } from '../integration/support/waiting.js'
 import { front, message, raw, send, statusOf } from './support/http.js'
 
-/** One request with another one hidden in it. */
 type Shape = (port: number) => string
 
 const inner = (port: number): string => {

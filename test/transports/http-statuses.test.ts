@@ -36,7 +36,6 @@ const messages: readonly Message[] = [
   { ...request('an answer', true), isRequest: false, text: '{"jsonrpc":"2.0","id":9,"result":{}}' },
 ]
 
-/** One immediate retry. */
 const once: Partial<HttpTarget> = { retries: 1, retryDelayMs: 1 }
 
 /** The error code of a request without a session that gets this status. */

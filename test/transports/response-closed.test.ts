@@ -79,9 +79,7 @@ function requestOf(id: number): RequestFrame {
 interface Opened {
   readonly connection: ClientConnection
   readonly sink: Recorder
-  /** The replies of the requests, in order. */
   readonly replies: Reply[]
-  /** The replies of cancelled requests. */
   readonly gaveUp: Reply[]
   readonly post: (id: number, response: HttpResponse) => void
 }

@@ -8,7 +8,6 @@ import type { SessionNotes } from '../../src/transports/http-server/session-ids.
 import { SessionRecord } from '../../src/transports/http-server/session-record.js'
 import { message } from './support/http.js'
 
-/** The stored notes after these requests. */
 function notesOf(method: string, all: readonly object[]): SessionNotes | undefined {
   const written: SessionNotes[] = []
   const book = { read: () => Promise.resolve(undefined), end: () => Promise.resolve(), write: add }

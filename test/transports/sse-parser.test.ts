@@ -7,7 +7,6 @@ import { SseParser } from '../../src/transports/sse/parser.js'
 
 const limits = { dataBytesMax: 64, fieldBytesMax: 32 }
 
-/** The events of a stream. */
 function heard(chunks: readonly Buffer[], own = limits): readonly unknown[] {
   const said: unknown[] = []
   const parser = new SseParser(

@@ -5,7 +5,6 @@ import { test } from 'node:test'
 import { HttpSyntaxError } from '../../src/transports/http1/head.js'
 import { socketTrouble } from '../../src/transports/http1/trouble.js'
 
-/** An alert in the words of OpenSSL. */
 function alert(words: string): string {
   return `write EPROTO 80CC:error:0A000410:SSL routines:ssl3_read_bytes:${words}:../rec_layer_s3.c:1601:SSL alert number 40\n`
 }

@@ -29,7 +29,6 @@ const files = {
 
 type Answer = (seen: Seen, response: ServerResponse) => void
 
-/** The error when the token endpoint gives this answer. */
 async function said(scope: Scope, kind: keyof typeof files, answer: Answer): Promise<string> {
   const { url } = await scripted(scope, answer, { raw: true })
   const file = join(scratch(scope), 'credentials.json')

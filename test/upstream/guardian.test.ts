@@ -51,9 +51,7 @@ interface Scene {
   readonly shells: FakeShell[]
   readonly log: LogRecord[]
   readonly occupied: Set<number>
-  /** A start throws this error. */
   failure: Error | undefined
-  /** Advances the clock and fires the timers. */
   readonly pass: (ms: number) => Promise<void>
 }
 

@@ -55,7 +55,6 @@ for (const [title, headers, wanted] of [
     assert.deepEqual([...new Set(script.seen.map(({ method }) => method))], ['POST'])
   })
 
-/** How a server refuses, the configuration, and the error for the client. */
 const refusals: readonly (readonly [string, number, string, object, RegExp, object])[] = [
   [
     '403 that is not about credentials says what the server says',

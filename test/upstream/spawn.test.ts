@@ -1,5 +1,3 @@
-// The environment and the resources of a child, and who is notified of its start.
-
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { readFileSync } from 'node:fs'

@@ -1,5 +1,3 @@
-// The order of starts that are requested together.
-
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { type Lease, StartGate } from '../../src/upstream/server/start-gate.js'

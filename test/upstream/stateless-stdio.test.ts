@@ -16,7 +16,6 @@ const N = '2026-07-28'
 const key = (name: string): string => `io.modelcontextprotocol/${name}`
 
 interface Behind extends TestProxy {
-  /** All lines that the server received. */
   readonly lines: () => unknown[]
   readonly methods: () => string[]
   readonly open: (capabilities?: object) => Promise<RawClient>

@@ -1,5 +1,3 @@
-// Import from the files of clients, and its reversal.
-
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import {
@@ -35,7 +33,6 @@ interface Fixture {
   readonly before: string
   /** The servers in our file afterwards. */
   readonly servers: Readonly<Record<string, unknown>>
-  /** The client's file afterwards. */
   readonly after: string
   /** The servers that stay, with a pattern for the reason. */
   readonly stays: Readonly<Record<string, string>>
@@ -330,7 +327,6 @@ describe('the lists of Gemini CLI', () => {
         disabled.map(([name]) => name),
         off,
       )
-      // A change by the client after the import.
       writeFileSync(path, `${readFileSync(path, 'utf8')}\n`)
       undoNewest(home.imports)
       assert.deepEqual(read(), JSON.parse(`{ ${lists} ${servers} }`))

@@ -18,7 +18,6 @@ const TICK_MS = 5
 const schedule = openSync('/proc/self/schedstat', 'r')
 const line = Buffer.alloc(128)
 
-/** Processor time of the main thread so far. */
 function spentMs(): number {
   const length = readSync(schedule, line, 0, line.length, 0)
   return Number.parseInt(line.toString('latin1', 0, length), 10) / 1e6

@@ -45,7 +45,6 @@ export const clientFrames: readonly [string, ...string[]] = [
   '{"jsonrpc":"2.0","id":$ID,"error":{"code":-32603,"message":"m","data":[1]}}',
 ]
 
-/** Messages of servers. */
 export const serverFrames: readonly [string, ...string[]] = [
   result('{}'),
   result('{"content":[{"type":"text","text":"foreign"}]}'),

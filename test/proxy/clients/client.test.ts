@@ -94,7 +94,6 @@ class Scene {
     else this.#stage.clients.close()
   }
 
-  /** Changes the tools of the server. */
   #lists(tools: readonly string[]): void {
     this.#server.lists = { tools }
     this.client.listsChanged(['tools'])

@@ -1,5 +1,3 @@
-// Whether a retry has the arguments of its call.
-
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { readFrame, type RequestFrame } from '../../../src/jsonrpc/frame.js'

@@ -1,5 +1,3 @@
-// The lists for clients, made from the lists of the lanes.
-
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { noCapabilities } from '../../../src/mcp/capabilities.js'

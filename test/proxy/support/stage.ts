@@ -21,7 +21,6 @@ const ignore = (): void => {}
 export class FakeConnection implements Connection {
   readonly congested = false
   readonly backlogBytes = 0
-  /** Messages since the last call of `got`. */
   readonly #sent: string[] = []
   #sink: Sink | undefined
 

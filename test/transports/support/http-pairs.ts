@@ -85,7 +85,6 @@ export interface HttpPair {
 
 export type HttpKind = 'Streamable HTTP' | 'HTTP+SSE'
 
-/** A client and the front that it has connected to. */
 export async function httpPair(scope: Scope, kind: HttpKind): Promise<HttpPair> {
   let server: End | undefined
   const { port } = await front(scope, {

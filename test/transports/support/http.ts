@@ -45,7 +45,6 @@ const unheard: Reply = {
   isCancelledByClosing: false,
 }
 
-/** One client, as the script sees it. */
 export class ScriptedSession {
   readonly connection: Connection
   readonly received: Frame[] = []

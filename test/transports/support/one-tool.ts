@@ -1,5 +1,3 @@
-// A server with one tool, `work`.
-
 import { type Handler, answerOf, events, json } from './scripted.js'
 
 export const INIT =

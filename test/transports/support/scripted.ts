@@ -35,7 +35,6 @@ export interface Seen {
   readonly url: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** The JSON-RPC method in the body. */
   readonly rpc: unknown
   readonly id: unknown
 }
@@ -43,7 +42,6 @@ export interface Seen {
 export interface Scripted {
   readonly url: URL
   readonly seen: readonly Seen[]
-  /** The heads of all requests, recorded on arrival. */
   readonly heads: readonly string[]
   readonly sockets: Set<Socket>
   close(): Promise<void>
@@ -144,7 +142,6 @@ export class Heard {
     }
   }
 
-  /** Resolves when `is` holds. */
   async until(is: () => boolean): Promise<void> {
     const giveUp = Date.now() + HANG_MS
     while (!is()) {

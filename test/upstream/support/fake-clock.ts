@@ -24,7 +24,6 @@ export class FakeClock implements Clock {
     return { cancel: () => void this.#pending.delete(timer) }
   }
 
-  /** Whether a timer fires within that time. */
   isDue(withinMs: number): boolean {
     return this.#next(this.#now + withinMs) !== undefined
   }

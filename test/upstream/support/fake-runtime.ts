@@ -33,13 +33,11 @@ export const polite: Script = (method) => {
 export const mute: Script = (method, ...said) =>
   method === 'tools/call' ? undefined : polite(method, ...said)
 
-/** Exits at each request. */
 export const dead: Script = (_method, _params, child) => {
   child.end(1)
   return undefined
 }
 
-/** A child inside this process. */
 export class FakeChild implements Child {
   readonly pid: number
   readonly startedAt: number

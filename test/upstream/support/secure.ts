@@ -31,7 +31,6 @@ export function file(scope: Scope, text: string): string {
   return path
 }
 
-/** The result of a call, and the whole log. */
 export async function called(
   scope: Scope,
   entry: object,
