@@ -32,7 +32,7 @@ function counted(folder: string): { command: string; args: string[] } {
 describe('--check', () => {
   const open = { server: { host: '0.0.0.0' } }
 
-  test('refuses what a start over HTTP refuses, unless it is told the same as the start', async (t) => {
+  test('refuses what a start over HTTP refuses, unless it has the same options as the start', async (t) => {
     const path = configFile(t, { echo: itEcho() }, open)
     assert.equal((await run('--http', '--config', path)).code, 2)
     const { code, out } = await run('--check', path)

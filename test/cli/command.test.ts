@@ -386,7 +386,7 @@ describe('the program', () => {
 
   const list = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
 
-  test('--stdio answers on stdout, says the rest on stderr, and ends with its input', async () => {
+  test('--stdio answers on stdout, logs on stderr, and ends with its input', async () => {
     const { code, out, err } = await run(['--stdio'], list)
     assert.equal(code, 0)
     for (const line of out.trimEnd().split('\n')) assert.equal(JSON.parse(line).jsonrpc, '2.0')

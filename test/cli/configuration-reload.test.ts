@@ -130,7 +130,7 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
     await has(client, 'c__nonce')
   })
 
-  test('what cannot be used changes nothing, and every problem is told for each write', async (t) => {
+  test('an invalid file changes nothing, and every problem is logged for each write', async (t) => {
     const { proxy, client, file } = await running(t)
     const before = await client.pidOf('a__nonce')
     const problem = 'mcpServers.b.timeout is'
@@ -155,7 +155,7 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
     assert.equal(await client.pidOf('a__nonce'), before)
   })
 
-  test('the log level holds at once, secrets are kept, and what needs a restart is named', async (t) => {
+  test('the log level changes immediately, secrets are kept, and keys that need a restart are named', async (t) => {
     const { proxy, client, file } = await running(t)
     const secret = 'a-new-secret-value'
     const logging = { level: 'debug', file: join(file, '..', 'x.log'), maxFiles: 2 }

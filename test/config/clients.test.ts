@@ -93,7 +93,7 @@ describe('a file of VS Code', () => {
     ])
   })
 
-  test('whose envFile has no variable is told so', () => {
+  test('whose envFile lacks a variable is reported', () => {
     writeFileSync(join(folder, 'odd.env'), '# a comment\nonly words\n')
     const config = load('o.json', '{"servers":{"s":{"command":"x","envFile":"odd.env"}}}')
     assert.deepEqual(warningsOf(config), ['servers.s.envFile|has no line like NAME=value'])

@@ -275,7 +275,7 @@ describe('a configuration', () => {
     assert.equal(problemsOf(value, env).length, 4)
   })
 
-  test('has keys for states that nobody guesses', () => {
+  test('has keys for states that cannot be guessed', () => {
     const [now, before] = ['k'.repeat(16), 'b'.repeat(16)]
     const value = { mcpServers: { s: one }, server: { stateKey: '${K}', previousStateKey: before } }
     assert.deepEqual(read(value, { K: now }).server.stateKeys, [now, before])
@@ -540,7 +540,7 @@ function problemsOfText(text: string): string[] {
 describe('a name that stands twice in one object', () => {
   const servers = '{\n  "mcpServers": {\n    "fs": {"command": "a"},\n    "fs": {"command": "b"}\n  }\n}'
 
-  test('is told with both places, since the first of two servers would vanish', () => {
+  test('is reported with both places, since the first of two servers would vanish', () => {
     assert.deepEqual(problemsOfText(servers), [
       'mcpServers.fs is there twice: at line 3, column 5, and at line 4, column 5',
     ])
@@ -578,7 +578,7 @@ describe('a name that stands twice in one object', () => {
       )
     })
 
-  test('is a warning in what nobody reads, and the same names in two objects are nothing', () => {
+  test('is a warning in an unknown section, and equal names in two objects are allowed', () => {
     const path = file(
       'other.json',
       '{"theme":[{"a":1},{"a":2,"a":3}],"mcpServers":{"s":{"command":"a"},"t":{"command":"a"}}}',

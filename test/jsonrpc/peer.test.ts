@@ -281,7 +281,7 @@ test('an answer goes back under the bytes of the id that its asker wrote', () =>
   ])
 })
 
-test('of every message the connection is told what a reader would find in its bytes', () => {
+test('the connection gets the same head of each message as a reader of its bytes', () => {
   const { script, peer } = scene({ inflightMax: 9 })
   const frame = request('{"jsonrpc":"2.0","id":"c","method":"m"}')
   const cancel = notification('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
@@ -385,7 +385,7 @@ test('a long result leaves in the parts in which it came, with another id betwee
   ])
 })
 
-test('a long result leaves whole where somebody watches', () => {
+test('a long result is sent in one piece when the wire is watched', () => {
   const inputs: string[] = []
   const script = new Script()
   const from = scene()
@@ -499,7 +499,7 @@ test('after the end nothing is sent, nothing is minted and nothing is handed on'
   assert.deepEqual(diary.events, ['closed undefined'])
 })
 
-test('an own request that nobody waits for any more does not end the process', async () => {
+test('an own request whose promise is ignored does not end the process', async () => {
   const { peer } = scene()
   asked(peer, 'ping')
   await peer.close()
@@ -533,7 +533,7 @@ test('a request over the limit settles nothing, though its id is one of ours', (
   assert.equal(peer.entry(id('1')), entry)
 })
 
-test('a message that did not get through settles its request, and the rest goes on', async () => {
+test('a message that was not sent settles its request, and other requests continue', async () => {
   const { script, diary, peer } = scene()
   peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
   const ping = asked(peer, 'ping')

@@ -69,7 +69,7 @@ function turned(value: unknown): unknown {
   )
 }
 
-test('the order of members and white space are no change; whatever is accepted is none any more', () => {
+test('the order of members and white space are no change, nor is an accepted change', () => {
   check(
     property(server, server, option(string()), (one, other, instructions) => {
       const spaced = Buffer.from(JSON.stringify(turned(one), undefined, 3))

@@ -56,7 +56,7 @@ for (const [params, kept] of cases)
     assert.deepEqual(at(said(params), 'params', '_meta'), { ...own, ...kept })
   })
 
-test('answers and a state that nobody has asked for are left out', () => {
+test('unrequested answers and states are left out', () => {
   assert.deepEqual(said(',"params":{"inputResponses":{"a":{}},"requestState":"x","name":"t"}'), {
     jsonrpc: '2.0',
     id: 1,

@@ -45,7 +45,7 @@ describe('a filter', () => {
       else assert.deepEqual(read, want)
     })
 
-  test('is acknowledged as far as it is heard', () => {
+  test('is acknowledged with the granted part', () => {
     const heard = {
       lists: ['tools', 'resources', 'templates'],
       topics: [

@@ -114,7 +114,7 @@ function membersOf(bytes: Buffer): (readonly [key: string, value: string])[] {
   return members.map(({ key, value: span }) => [stringAt(line, key) ?? '', rawAt(line, span)])
 }
 
-test('what is found is an id of the top level, and is the same whatever the chunks', () => {
+test('the found id is one of the top level, and the same for all chunks', () => {
   fc.assert(
     fc.property(fc.oneof(message, spoilt), sizes, (bytes, random) => {
       const want = found([bytes])

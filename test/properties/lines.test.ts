@@ -53,7 +53,7 @@ const part = fc.oneof(
 )
 const stream = fc.array(part, { maxLength: 20 }).map((parts) => Buffer.from(parts.join('')))
 
-test('the same lines whatever the chunks', () => {
+test('the lines are the same for all chunks', () => {
   fc.assert(
     fc.property(stream, fc.infiniteStream(fc.integer({ min: 1, max: 100 })), (bytes, random) => {
       const lines = linesOf(bytes)

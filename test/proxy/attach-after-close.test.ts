@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { libraryProxy } from '../integration/support/library.js'
 import { FakeRuntime, settled } from '../upstream/support/fake-runtime.js'
 
-test('whoever attaches to a proxy that is closed is gone at once, and starts nothing', async (t) => {
+test('a client that attaches to a closed proxy is closed immediately, and starts nothing', async (t) => {
   const runtime = new FakeRuntime()
   const { attach, proxy } = await libraryProxy(t, { s: { command: 'x' } }, { runtime })
   const first = await attach()

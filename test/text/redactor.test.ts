@@ -5,7 +5,7 @@ import { Redactor } from '../../src/text/redactor.js'
 const key = 'sk-live-0123456789'
 const pem = `-----BEGIN KEY-----\n${'a'.repeat(20)}\n${'b'.repeat(20)}\n-----END KEY-----`
 
-test('no secret is shown, in whatever form, and nothing of two that overlap', () => {
+test('no secret is shown in any form, and no part of two that overlap', () => {
   const cases = [
     ['alone', [key], `bad key ${key}!`, 'bad key [redacted]!'],
     ['twice', [key], `${key} ${key}`, '[redacted] [redacted]'],

@@ -13,7 +13,7 @@ const OK = 'HTTP/1.1 200 OK\r\n'
 const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
 const event = (params: string): string => `data: {"jsonrpc":"2.0","method":"n","params":${params}}\n\n`
 
-describe('an answer that nobody reads for a while', () => {
+describe('an answer whose reader pauses', () => {
   const chunks = `${OK}Transfer-Encoding: chunked\r\n\r\n${chunk('one')}${chunk('two')}${chunk('')}`
   const cases = [
     { name: 'in chunks', raw: chunks, whole: 'onetwo' },

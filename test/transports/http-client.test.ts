@@ -176,7 +176,7 @@ describe('attempts', () => {
     assert.equal(server.seen.length, 4)
   })
 
-  test('an id of an event is sent back as the bytes that it was, whatever they are', async (t) => {
+  test('the id of an event is sent back byte by byte', async (t) => {
     const server = await scripted(t, (seen, response) => {
       if (seen.method === 'POST') events(response, 'id: é😀 1\nretry: 100\ndata:\n\n')
       else events(response, `id: 2\ndata: ${answerOf(1)}\n\n`)

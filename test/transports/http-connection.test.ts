@@ -21,7 +21,7 @@ test('a response says when it was made, and how long its connection may rest', a
   assert.match(heard, /\r\nconnection: keep-alive\r\nkeep-alive: timeout=618\r\n/)
 })
 
-test('whoever may be refused is told to go on only when its body is wanted', async (t) => {
+test('100 Continue is sent only when the body is wanted', async (t) => {
   const { port } = await front(t)
   const expect = 'Expect: 100-continue\r\n'
   const wire = new Wire(t, port)

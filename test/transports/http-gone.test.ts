@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { until } from '../integration/support/waiting.js'
 import { both, front, handshake, message, posting } from './support/http.js'
 
-test('a session ends when nobody uses it, though its client went away before it was answered', async (t) => {
+test('an idle session ends, although its client disconnected before the answer', async (t) => {
   let now = 0
   const { port, sessions } = await front(t, {
     now: () => now,

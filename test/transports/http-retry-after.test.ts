@@ -74,7 +74,7 @@ describe('Retry-After', () => {
     ],
   ]
   for (const [title, retryAfter, body] of refused)
-    test(`${title} is told at once`, async (t) => {
+    test(`${title} is passed on immediately`, async (t) => {
       const server = await scripted(t, (_seen, response) =>
         response.writeHead(429, { 'retry-after': retryAfter }).end(body),
       )

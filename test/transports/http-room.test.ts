@@ -29,7 +29,7 @@ async function dial(scope: Scope, { port }: Front, address?: string): Promise<Wi
 }
 
 describe('where a token is asked for', () => {
-  test('whoever has it gets in, however many addresses hold connections', { skip }, async (t) => {
+  test('clients with the token are served, however many addresses hold connections', { skip }, async (t) => {
     const limits = { connectionsMax: 128 }
     const served = await front(t, { principalOf, limits })
     const silent: Wire[] = []
@@ -98,7 +98,7 @@ describe('where every connection is in use', () => {
     assert.equal(await asks(asked, post(served.port)), 200)
   })
 
-  test('the one that has rested longest goes next, and nobody who is being answered', async (t) => {
+  test('the connection that was idle longest is closed next, and never one with a request', async (t) => {
     let nowMs = 0
     const served = await front(t, { limits: { connectionsMax: 8 }, now: () => ++nowMs })
     const wait = async (one: Wire): Promise<Wire> => {

@@ -206,7 +206,7 @@ describe('bodies', () => {
     assert.equal((await send(port, { body: large('echo', 2) })).status, 200)
   })
 
-  test('that are cut are nobody’s message', async (t) => {
+  test('that are cut are not read as messages', async (t) => {
     const { port, sessions, failures } = await front(t)
     const socket = connect(port, '127.0.0.1')
     socket.write(posting(port, '{"jsonrpc"', '', 500))
@@ -225,7 +225,7 @@ describe('bodies', () => {
     assert.equal(statusOf(await raw(port, posting(port, '', '', 5))), 408)
   })
 
-  test('that nobody reads are given up too', async (t) => {
+  test('that no client reads are given up too', async (t) => {
     const { port, sessions } = await front(t, { limits: { requestTimeoutMs: 80, lateCheckMs: 20 } })
     const { 'mcp-session-id': id = '' } = await handshake(port)
     const head = `GET /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${id}\r\n`
@@ -327,7 +327,7 @@ describe('a session', () => {
     }
   })
 
-  test('ends when nobody uses it for long, but not while somebody listens', async (t) => {
+  test('ends when it is idle for long, but not while its stream is open', async (t) => {
     let now = 0
     const { port, sessions } = await front(t, {
       now: () => now,

@@ -79,7 +79,7 @@ describe('a status', () => {
     [404, ''],
     [400, words],
   ] as const)
-    test(`of ${status} in a session ends it, and what was not taken is told so`, async (t) => {
+    test(`of ${status} in a session ends it, and a refused request fails`, async (t) => {
       const others = messages.filter(({ title }) => title !== 'initialize')
       for (const message of status === 404 ? others : others.slice(0, 1)) {
         const server = await scripted(t, (seen, response) => {

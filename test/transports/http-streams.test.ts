@@ -59,7 +59,7 @@ describe('a stream that was cut', () => {
     assert.equal(await resume(headers, '1-2'), 200)
   })
 
-  test('is taken over by whoever resumes it, though its last response seems to be there', async (t) => {
+  test('is taken over by a request that resumes it, although its last response seems to be open', async (t) => {
     const { port, headers, session } = await opened(t, { limits: { answerWaitMs: 1 } })
     const first = new EventReader(await open(port, { body: message('work', 1), headers }))
     const id = idOf(session, 'work')

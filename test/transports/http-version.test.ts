@@ -70,7 +70,7 @@ test('HTTP/1.0 has no 100 Continue', async (t) => {
   }
 })
 
-test('HTTP/1.0 without Host is told whether the process answers, and nothing else', async (t) => {
+test('HTTP/1.0 without Host can only ask whether the process answers', async (t) => {
   const { port, sessions } = await front(t)
   const { port: closed } = await front(t, { principalOf: (token) => (token === 's' ? 'me' : undefined) })
   const rows: [string, number][] = [

@@ -59,7 +59,7 @@ const cases: [title: string, text: string, lines: string[]][] = [
   ['a long last line without a line feed', `a\n${answer}`, ['a', `OVERSIZE "a" ${answer.length} false`]],
 ]
 
-test('the same lines whatever the chunks', () => {
+test('the lines are the same for all chunks', () => {
   for (const [title, text, lines] of cases) {
     for (const size of [1, 2, 3, 7, 999, 1000, 1001, 1002, 64 * 1024]) {
       assert.deepEqual(split(text, size), lines, `${title}, in chunks of ${size}`)

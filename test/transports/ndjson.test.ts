@@ -179,7 +179,7 @@ test('an end that was half closed ends when its output goes, too', async () => {
   assert.deepEqual(recorder.events, ['ended', 'closed undefined'])
 })
 
-test('a failure before the start is heard of after it', async () => {
+test('a failure before the start is reported after it', async () => {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const connection = new NdjsonConnection(input, output, options)
   input.destroy(new Error('no such program'))
@@ -190,7 +190,7 @@ test('a failure before the start is heard of after it', async () => {
   assert.deepEqual(recorder.events, ['closed TRANSPORT_IO'])
 })
 
-test('an end before the start is heard of after it, and what was read of it before comes first', async () => {
+test('an end before the start is reported after it, behind the lines that were read before', async () => {
   for (const words of ['', '{"last":1}']) {
     const [input, output] = [new PassThrough(), new PassThrough()]
     input.once('readable', () => {
@@ -212,7 +212,7 @@ test('an end before the start is heard of after it, and what was read of it befo
   }
 })
 
-test('a failure that nobody has heard of is told at the start', async () => {
+test('an unreported failure is reported at the start', async () => {
   const input = new PassThrough()
   input.on('error', () => undefined)
   input.destroy(new Error('read failed'))

@@ -29,7 +29,7 @@ function closedResponse(): HttpResponse {
   return response
 }
 
-test('who waits for the end of a response that is closed already is called at once', () => {
+test('whenClosed calls back immediately for a response that is already closed', () => {
   let calls = 0
   closedResponse().whenClosed(() => calls++)
   assert.equal(calls, 1)

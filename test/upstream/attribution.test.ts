@@ -62,7 +62,7 @@ describe('an abandoned call', () => {
       assert.equal(calls.mayConcernOthers(next), asks)
     })
 
-  test('is known by its stream until the server answers it, whatever it was', () => {
+  test('is known by its stream until the server answers it', () => {
     let now = 1000
     const calls = attribution({ now: () => now })
     calls.abandon(numericId(1), call(ann, { askable: false }))

@@ -68,7 +68,7 @@ describe('one deadline', () => {
     assert.equal(clock.timers, 0)
   })
 
-  test('one whose time was over when it was set fires at once', () => {
+  test('a deadline in the past fires immediately', () => {
     const clock = new FakeClock()
     clock.advance(10_000)
     let fired = false
@@ -131,7 +131,7 @@ describe('the deadlines of one holder', () => {
     assert.deepEqual(expired, ['1 timeoutMs 7000', '2 timeoutMs 30500'])
   })
 
-  test('whoever was put off once is not put off again', () => {
+  test('a deadline is extended only once', () => {
     const { clock, start, expired } = run({ timeoutMs: 2000, totalTimeoutMs: 60_000 })
     start()
     clock.stop(20_000)
@@ -208,7 +208,7 @@ describe('while the client is being asked', () => {
 })
 
 describe('the real clock', () => {
-  test('a delay beyond what timers take does not fire at once', async () => {
+  test('a delay beyond the limit of timers does not fire immediately', async () => {
     const timers = [2 ** 31 - 1, 2 ** 31, 2 ** 40, Infinity].map((ms) =>
       realRuntime().setTimer(ms, () => assert.fail(`${ms} fired`)),
     )

@@ -96,7 +96,7 @@ async function settled(): Promise<void> {
 }
 
 describe('the guardian', () => {
-  test('starts before the first server, and is told of every one before it is forked and after', () => {
+  test('starts before the first server, and is notified of every server before and after its fork', () => {
     const { guardian, shells } = scene()
     assert.equal(shells.length, 0)
     assert.deepEqual(guardian.announce(), { MCPS_PROXY_START: 'i' })
@@ -110,7 +110,7 @@ describe('the guardian', () => {
     assert.equal(shells.length, 1)
   })
 
-  test('is told that a group is gone only when nobody is in it', async () => {
+  test('is notified that a group has ended only when it has no process', async () => {
     const { guardian, shells, occupied, pass } = scene()
     occupied.add(11)
     start(guardian, 11)
@@ -123,7 +123,7 @@ describe('the guardian', () => {
     assert.deepEqual(shells[0]?.groups, [])
   })
 
-  test('gives up a group that nobody can end', async () => {
+  test('gives up a group that cannot be ended', async () => {
     const { guardian, shells, occupied, pass } = scene()
     occupied.add(11)
     start(guardian, 11)
@@ -133,7 +133,7 @@ describe('the guardian', () => {
     assert.deepEqual(shells[0]?.groups, [])
   })
 
-  test('that somebody has killed is started again and told every group', async () => {
+  test('that was killed is started again and gets every group', async () => {
     const { guardian, shells, pass } = scene()
     start(guardian, 11)
     start(guardian, 12)

@@ -35,12 +35,12 @@ function answering(kind: string, body: (id: string) => string): Handler {
 describe('an answer of a remote server that', () => {
   for (const [title, body] of broken)
     for (const kind of ['JSON', 'an event', 'an event of a stream that stays open'])
-      test(`${title} is told at once: ${kind}`, async (t) => {
+      test(`${title} fails the call immediately: ${kind}`, async (t) => {
         const { client } = await remote(t, toolServer(answering(kind, body)), { retryDelay: 1 })
         assert.match(message(await client.call('s__work')), /^'s': its answer is invalid: /)
       })
 
-  test('switches protocols is told at once', async (t) => {
+  test('switches protocols fails the call immediately', async (t) => {
     const { client } = await remote(t, toolServer(switching), { retryDelay: 1 })
     assert.match(message(await client.call('s__work')), /switches to another protocol/)
   })

@@ -44,7 +44,7 @@ async function twoCalls(scope: Scope, first: (response: ServerResponse) => void)
   return { ended, value, refusal: at(value, 'result', 'told', 'error', 'code') }
 }
 
-test('a call whose connection was cut may go on: nobody else is asked about it', async (t) => {
+test('a call whose connection was cut may go on: no other client gets its questions', async (t) => {
   const { ended, refusal } = await twoCalls(t, (response) => response.destroy())
   assert.equal(textAt(ended, 'error', 'data', 'reason'), 'closed')
   assert.equal(refusal, -32601)

@@ -15,7 +15,7 @@ function isAnswered(heard: Heard): boolean {
   return at(heard.value, 'result') !== undefined
 }
 
-test('a session that nobody is there for ends, and the next call begins another', async (t) => {
+test('a session without clients ends, and the next call begins another', async (t) => {
   const script = await scripted(t, toolServer(done))
   const count = (what: string): number =>
     script.seen.filter(({ method, rpc }) => method === what || rpc === what).length

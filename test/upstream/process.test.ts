@@ -258,7 +258,7 @@ describe('the end of a process', { skip }, () => {
     assert.deepEqual(lastingResources(), resources)
   })
 
-  test('one that closes its stdin at once, or its stdout, ends nobody else', async () => {
+  test('one that closes its stdin immediately, or its stdout, ends no other process', async () => {
     const body = buildNotification('x', JSON.stringify({ filler: 'y'.repeat(100_000) }))
     for (let run = 0; run < numRuns(10); run++) {
       const { server, closed } = shell(

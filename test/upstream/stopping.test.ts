@@ -131,7 +131,7 @@ test('who closes again with less patience does not wait for calls', async (t) =>
   await Promise.all([closed, again])
 })
 
-test('a server that ended before anybody came is started anew for the first client', async (t) => {
+test('a server that ended before the first client came is started again for it', async (t) => {
   const runtime = new FakeRuntime()
   const { attach } = await libraryProxy(t, { s: { command: 'x' } }, { runtime, eager: true })
   await runtime.pass(1000)

@@ -36,7 +36,7 @@ describe('a server that crashes at every start', () => {
 })
 
 describe('the breaker', () => {
-  test('lets one attempt through when the hold is over, and calls fail at once until it has succeeded', async (t) => {
+  test('lets one attempt through when the hold is over, and calls fail immediately until it has succeeded', async (t) => {
     const { runtime, client, starts, state } = await run(t, dead)
     await runtime.pass(20_000)
     runtime.script = (method, params, child) =>
@@ -109,7 +109,7 @@ describe('the delay before a restart', () => {
   })
 })
 
-test('a thousand calls at once start one process', async (t) => {
+test('a thousand simultaneous calls start one process', async (t) => {
   const { runtime, client, starts } = await run(t, polite)
   runtime.children[0]?.end(1)
   await settled()

@@ -367,7 +367,7 @@ function prepared(t: TestContext): {
 }
 
 describe('an import that is cut short', () => {
-  test('is undone, whatever the step at which it ended', (t) => {
+  test('is undone after each step at which it may end', (t) => {
     for (let step = 0; step < 3; step++) {
       const { home, before, link } = prepared(t)
       const { changes } = home.plan()
@@ -476,7 +476,7 @@ describe('an import that is cut short', () => {
     assert.throws(() => undoNewest(home.imports), refused)
   })
 
-  test('our file stays while a file is refused, and a second undo does the rest', (t) => {
+  test('our file stays while a file is refused, and a second undo completes the first', (t) => {
     const { home, before } = prepared(t)
     home.import()
     const unblock = blockDrafts(clientOf('cursor').path(home.machine))

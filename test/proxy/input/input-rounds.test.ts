@@ -277,7 +277,7 @@ test('too many rounds, too many questions, what is no question, and a client tha
   assert.match(full.failure, /cannot be asked elicitation\/create now/)
 })
 
-test('a call of which nobody can ask anybody fails with the reason', () => {
+test('a call whose client cannot be asked fails with the reason', () => {
   const frame = readFrame(buildRequest(numericId(1), 'tools/call', '{"name":"t"}').joined)
   const row = requests.get('tools/call')
   assert(frame.kind === 'request' && row !== undefined)

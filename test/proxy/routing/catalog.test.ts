@@ -90,7 +90,7 @@ test('a cursor of one list is none of another', () => {
   assert.equal(catalog.page('prompts', cursor, 1, reader), undefined)
 })
 
-test('a name that two servers have is a warning once, whoever asks and however often lists change', () => {
+test('a name that two servers have is warned about once, however often lists change', () => {
   const { catalogs, warnings } = stage()
   const servers = ['a', 'b'].map((name) => new FakeServer(name, { tools: ['x'] }, []))
   const lanes = servers.map(({ lane }) => ({ ...lane, config: { ...lane.config, prefix: false } }))
