@@ -121,7 +121,7 @@ export class FakeServer {
 
 const NONE: readonly never[] = []
 
-/** Equal arrays give identical items, since routers compare lists by identity. */
+/** The same array of names gives the same array of items, since routers compare lists by identity. */
 const read = new WeakMap<readonly string[], ListItem[]>()
 
 function itemsOf(kind: ListKind, names: readonly string[]): ListItem[] {
