@@ -1,19 +1,18 @@
-// A loopback "Google" and a loopback "Cloud Run": every kind of credentials, with real keys.
+// A loopback "Google" and a loopback "Cloud Run", with credentials of every kind.
 
 import { strict as assert } from 'node:assert'
-import { createSign, createVerify, generateKeyPairSync, randomUUID } from 'node:crypto'
+import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { noCredentials } from '../../src/upstream/auth/google-id-token.js'
-import { findGoogleCredentials } from '../../src/upstream/auth/google-id-token.js'
+import { findGoogleCredentials, noCredentials } from '../../src/upstream/auth/google-id-token.js'
 import { IdTokenCredentials } from '../../src/upstream/auth/id-token-credentials.js'
 import { at, parsed, textAt } from './support/json.js'
 import { cli } from './support/programs.js'
 import { type Spawned, scratch, spawnProgram, spawnProxy } from './support/spawned.js'
+import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import {
-  type Handler,
   type Scope,
   type Seen,
   answerOf,
@@ -26,51 +25,31 @@ import {
 const ACCOUNT = 'invoker@project.iam.gserviceaccount.com'
 const CLIENT_ID = 'client-id.apps.googleusercontent.com'
 const REFRESH = 'CANARY-refresh-token-1234567890'
-const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
-const INIT =
-  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
 
-interface Keys {
-  readonly kid: string
-  readonly privateKey: string
-  readonly publicKey: string
+/** The library signs the assertion of a service account with a real key. */
+const { privateKey } = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+})
+
+/** A token with these claims; nothing here checks its signature. */
+const jwt = (claims: object): string =>
+  `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${randomUUID()}`
+
+const claimsOf = (token: string): unknown => {
+  const text = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()
+  return text === '' ? undefined : parsed(text)
 }
 
-function newKeys(): Keys {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  })
-  return { kid: randomUUID(), privateKey, publicKey }
-}
+const lifeSeconds = 3600
+const access = (token: string): object => ({ access_token: token, expires_in: lifeSeconds })
 
-const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
-
-function jwt({ kid, privateKey }: Keys, claims: unknown): string {
-  const signed = `${encoded({ alg: 'RS256', typ: 'JWT', kid })}.${encoded(claims)}`
-  return `${signed}.${createSign('RSA-SHA256').update(signed).sign(privateKey, 'base64url')}`
-}
-
-/** The claims of a token with a good signature. */
-function verified(token: string, keys: Keys): unknown {
-  const [head = '', claims = '', signature = ''] = token.split('.')
-  const isGood = createVerify('RSA-SHA256')
-    .update(`${head}.${claims}`)
-    .verify(keys.publicKey, signature, 'base64url')
-  return isGood ? parsed(Buffer.from(claims, 'base64url').toString()) : undefined
-}
-
-// Made once, since it takes long.
-const [firstKeys, accountKeys] = [newKeys(), newKeys()]
-
-/** Tokens, metadata, impersonation and federation, each checked as the real ones check it. */
+/** The endpoints for tokens, metadata, impersonation and federation. */
 class Google {
-  keys: Keys = firstKeys
-  readonly account: Keys = accountKeys
-  lifeSeconds = 3600
-  /** Tokens given, and where. */
-  readonly given: string[] = []
+  /** A Cloud Run takes tokens of this generation of keys. */
+  generation = 0
+  readonly issued: string[] = []
   url = ''
 
   async start(scope: Scope): Promise<this> {
@@ -79,80 +58,39 @@ class Google {
     return this
   }
 
-  idToken(audience: string, email = ACCOUNT): string {
-    const iat = Math.floor(Date.now() / 1000)
-    const token = jwt(this.keys, {
-      iss: 'https://accounts.google.com',
-      aud: audience,
-      email,
-      iat,
-      exp: iat + this.lifeSeconds,
-      jti: randomUUID(),
-    })
-    this.given.push(token)
+  idToken(aud: string, email = ACCOUNT): string {
+    const exp = Math.floor(Date.now() / 1000) + lifeSeconds
+    const token = jwt({ aud, email, exp, generation: this.generation })
+    this.issued.push(token)
     return token
   }
 
   handle(seen: Pick<Seen, 'url' | 'headers' | 'body'>, response: ServerResponse): void {
     const url = new URL(seen.url, this.url)
-    if (url.pathname === '/token') return this.#token(new URLSearchParams(seen.body), response)
-    if (url.pathname === '/sts') return this.#exchange(new URLSearchParams(seen.body), response)
-    if (url.pathname.endsWith(':generateIdToken')) return this.#impersonate(seen, url, response)
     if (url.pathname.startsWith('/computeMetadata/')) return this.#metadata(seen, url, response)
-    response.writeHead(404).end()
+    const answer = this.#answer(url.pathname, seen)
+    json(response, JSON.stringify(answer ?? { error: 'invalid_grant' }), answer === undefined ? 400 : 200)
   }
 
-  #token(form: URLSearchParams, response: ServerResponse): void {
-    if (form.get('grant_type') === 'refresh_token') {
-      if (form.get('refresh_token') !== REFRESH)
-        return json(
-          response,
-          '{"error":"invalid_grant","error_description":"Token has been expired or revoked."}',
-          400,
-        )
-      return json(
-        response,
-        JSON.stringify({
-          access_token: 'user-access',
-          expires_in: 3600,
-          id_token: this.idToken(CLIENT_ID, 'user@example.com'),
-        }),
-      )
+  /** Undefined for a request that is refused. */
+  #answer(path: string, { headers, body }: Pick<Seen, 'headers' | 'body'>): object | undefined {
+    const form = new URLSearchParams(body)
+    if (path === '/sts' && form.get('subject_token') === 'CANARY-subject-token') {
+      const issued_token_type = 'urn:ietf:params:oauth:token-type:access_token'
+      return { ...access('federated'), token_type: 'Bearer', issued_token_type }
     }
-    const claims = verified(form.get('assertion') ?? '', this.account)
-    if (claims === undefined || at(claims, 'iss') !== ACCOUNT)
-      return json(response, '{"error":"invalid_grant"}', 400)
+    const bearers = ['federated', 'user', 'account'].map((each) => `Bearer ${each}`)
+    if (path.endsWith(':generateIdToken') && bearers.includes(headers.authorization ?? '')) {
+      const email = decodeURIComponent(path.split('/').at(-1) ?? '').split(':')[0]
+      return { token: this.idToken(textAt(parsed(body), 'audience'), email) }
+    }
+    if (path !== '/token') return undefined
+    if (form.get('refresh_token') === REFRESH)
+      return { ...access('user'), id_token: this.idToken(CLIENT_ID, 'user@example.com') }
+    const claims = claimsOf(form.get('assertion') ?? '')
+    if (at(claims, 'iss') !== ACCOUNT) return undefined
     const audience = textAt(claims, 'target_audience')
-    json(
-      response,
-      JSON.stringify(
-        audience === ''
-          ? { access_token: 'sa-access', expires_in: 3600 }
-          : { id_token: this.idToken(audience) },
-      ),
-    )
-  }
-
-  #exchange(form: URLSearchParams, response: ServerResponse): void {
-    if (form.get('subject_token') !== 'CANARY-subject-token')
-      return json(response, '{"error":"invalid_request"}', 400)
-    json(
-      response,
-      JSON.stringify({
-        access_token: 'federated',
-        expires_in: 3600,
-        token_type: 'Bearer',
-        issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
-      }),
-    )
-  }
-
-  #impersonate(seen: Pick<Seen, 'headers' | 'body'>, url: URL, response: ServerResponse): void {
-    const known = ['Bearer federated', 'Bearer user-access', 'Bearer sa-access']
-    if (!known.includes(seen.headers.authorization ?? ''))
-      return json(response, '{"error":{"code":403,"message":"denied"}}', 403)
-    const email = decodeURIComponent(url.pathname.split('/').at(-1) ?? '').split(':')[0]
-    json(response, JSON.stringify({ token: this.idToken(textAt(parsed(seen.body), 'audience'), email) }))
+    return audience === '' ? access('account') : { id_token: this.idToken(audience) }
   }
 
   #metadata(seen: Pick<Seen, 'headers'>, url: URL, response: ServerResponse): void {
@@ -163,34 +101,25 @@ class Google {
   }
 }
 
-/** Lets in whoever brings a good token, as the front of Cloud Run does. */
+/** A service that serves requests with a valid token, as the front of Cloud Run does. */
 async function cloudRun(scope: Scope, google: Google, audiences: readonly string[] = []) {
-  const state: {
-    audience: string
-    refuseNext: number
-    page: string | undefined
-    /** Takes calls over. */
-    call: Handler | undefined
-  } = { audience: '', refuseNext: 0, page: undefined, call: undefined }
-  const service = await scripted(scope, (seen, response, request) => {
+  const state = { audience: '', refuseNext: 0, isForbidden: false }
+  const service = await scripted(scope, (seen, response) => {
     const header = seen.headers['x-serverless-authorization'] ?? seen.headers.authorization ?? ''
-    const claims = verified(String(header).replace(/^Bearer /, ''), google.keys)
-    const isInTime = Number(at(claims, 'exp')) * 1000 > Date.now()
+    const claims = claimsOf(String(header))
+    const isValid =
+      at(claims, 'generation') === google.generation && Number(at(claims, 'exp')) * 1000 > Date.now()
     const accepted = [state.audience, CLIENT_ID, ...audiences]
-    if (state.refuseNext > 0 || !isInTime || !accepted.includes(textAt(claims, 'aud'))) {
+    const page = (status: number, body: string): void =>
+      void response.writeHead(status, { 'content-type': 'text/html' }).end(body)
+    if (state.refuseNext > 0 || !isValid || !accepted.includes(textAt(claims, 'aud'))) {
       state.refuseNext--
-      return void response
-        .writeHead(401, { 'content-type': 'text/html' })
-        .end('<title>401 Unauthorized</title><h1>Error: Unauthorized</h1>')
+      return page(401, '<title>401 Unauthorized</title><h1>Error: Unauthorized</h1>')
     }
-    if (state.page !== undefined)
-      return void response
-        .writeHead(Number(state.page), { 'content-type': 'text/html' })
-        .end('<h1>Error: Forbidden</h1>')
+    if (state.isForbidden) return page(403, '<h1>Error: Forbidden</h1>')
     if (seen.rpc === 'initialize') return json(response, answerOf(seen.id, INIT))
     if (seen.method === 'GET') return void response.writeHead(405).end()
     if (seen.id === undefined) return void response.writeHead(202).end()
-    if (seen.rpc === 'tools/call' && state.call !== undefined) return state.call(seen, response, request)
     events(response, `data: ${answerOf(seen.id, seen.rpc === 'tools/list' ? TOOLS : '{"content":[]}')}\n\n`)
     response.end()
   })
@@ -212,17 +141,15 @@ function credentials(scope: Scope, google: Google, kind: string): Record<string,
   const subject = join(folder, 'subject.txt')
   writeFileSync(subject, 'CANARY-subject-token')
   const impersonation = `${google.url}/v1/projects/-/serviceAccounts/${ACCOUNT}:generateAccessToken`
-  const files: Readonly<Record<string, unknown>> = {
+  const files: Readonly<Record<string, object>> = {
     service_account: {
-      type: 'service_account',
       client_email: ACCOUNT,
-      private_key: google.account.privateKey,
-      private_key_id: google.account.kid,
+      private_key: privateKey,
+      private_key_id: 'key',
       token_uri: `${google.url}/token`,
     },
     authorized_user: user,
     external_account: {
-      type: 'external_account',
       audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q',
       subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
       token_url: `${google.url}/sts`,
@@ -230,39 +157,36 @@ function credentials(scope: Scope, google: Google, kind: string): Record<string,
       credential_source: { file: subject },
     },
   }
-  writeFileSync(file, JSON.stringify(files[kind] ?? {}))
-  return { GOOGLE_APPLICATION_CREDENTIALS: file, CANARY_FOLDER: folder }
+  writeFileSync(file, JSON.stringify({ type: kind, ...files[kind] }))
+  return { GOOGLE_APPLICATION_CREDENTIALS: file }
 }
 
-/** Runs with these variables in place of our own. */
-async function withEnv<T>(
-  env: Readonly<Record<string, string | undefined>>,
-  run: () => Promise<T>,
-): Promise<T> {
-  const names = [
-    'GOOGLE_APPLICATION_CREDENTIALS',
-    'google_application_credentials',
-    'CLOUDSDK_CONFIG',
-    'HOME',
-    'GCE_METADATA_HOST',
-    'GCE_METADATA_IP',
-    'METADATA_SERVER_DETECTION',
-  ]
-  const before = Object.fromEntries(names.map((name) => [name, process.env[name]]))
-  for (const name of names) set(name, env[name])
+const places = [
+  'GOOGLE_APPLICATION_CREDENTIALS',
+  'google_application_credentials',
+  'CLOUDSDK_CONFIG',
+  'HOME',
+  'GCE_METADATA_HOST',
+  'GCE_METADATA_IP',
+  'METADATA_SERVER_DETECTION',
+]
+
+/** Credentials are looked for in these places alone while `run` is at work. */
+async function withEnv<T>(env: Readonly<Record<string, string>>, run: () => Promise<T>): Promise<T> {
+  const before = { ...process.env }
+  const put = (values: NodeJS.ProcessEnv): void => {
+    for (const name of places) delete process.env[name]
+    Object.assign(process.env, values)
+  }
+  put(env)
   try {
     return await run()
   } finally {
-    for (const name of names) set(name, before[name])
+    put(before)
   }
 }
 
-function set(name: string, value: string | undefined): void {
-  if (value === undefined) delete process.env[name]
-  else process.env[name] = value
-}
-
-/** Requests to Google's own hosts go to the loopback one. */
+/** Requests to hosts of Google go to the loopback one. */
 function rerouted(google: Google): typeof fetch {
   return (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input)
@@ -272,8 +196,7 @@ function rerouted(google: Google): typeof fetch {
 }
 
 const nowhere = { HOME: '/nonexistent', METADATA_SERVER_DETECTION: 'none' }
-
-const token = (exp: number): string => `h.${encoded({ exp })}.${randomUUID()}`
+const token = (exp: number): string => jwt({ exp })
 
 interface Started {
   readonly google: Google
@@ -281,54 +204,52 @@ interface Started {
   readonly spawned: Spawned
 }
 
-/** The command in front of a service, with the metadata server unless the environment says another place. */
+/** The command in front of a service, with a metadata server. */
 async function started(
   t: Scope,
   args: readonly string[] = ['--verbose'],
-  environment: (google: Google) => Record<string, string> | Promise<Record<string, string>> = () => ({}),
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<Started> {
   const google = await new Google().start(t)
   const run = await cloudRun(t, google, ['https://custom'])
-  const env = { PATH: process.env['PATH'], ...withMetadata(google.url), ...(await environment(google)) }
+  const env = { PATH: process.env['PATH'], ...withMetadata(google.url), ...environment }
   const command = [cli, '--url', run.url.href, '--auth', 'google', ...args]
   return { google, run, spawned: spawnProgram(t, process.execPath, command, { env }) }
 }
 
 function assertSecret({ stderr, client }: Spawned, google: Google): void {
   const all = stderr + client.heard.map(({ text }) => text).join('\n')
-  for (const token of google.given)
-    assert.equal(all.includes(token) || all.includes(token.split('.')[2] ?? token), false)
+  for (const token of google.issued) assert.equal(all.includes(token.split('.')[2] ?? token), false)
   assert.equal(all.includes('CANARY'), false)
 }
 
 const audience = 'https://svc'
 const plain = { audience, impersonate: undefined }
 
-/** The variables of a program, and where it finds the metadata server. */
+/** The variables that lead a program to the metadata server. */
 const withMetadata = (url: string): Record<string, string> => ({
   HOME: '/nonexistent',
   GCE_METADATA_HOST: new URL(url).host,
   METADATA_SERVER_DETECTION: 'assume-present',
 })
 
-/** The environment of each place of credentials, and the audience and email of the token that is found there. */
-const places: Readonly<
-  Record<string, readonly [env: (t: Scope, google: Google) => Record<string, string>, aud: string]>
-> = {
-  service_account: [(t, google) => credentials(t, google, 'service_account'), audience],
-  authorized_user: [(t, google) => credentials(t, google, 'authorized_user'), CLIENT_ID],
-  external_account: [(t, google) => credentials(t, google, 'external_account'), audience],
-  'the metadata server': [(_t, google) => withMetadata(google.url), audience],
-}
+/** Kinds of credentials, and the audience of the token that they bring. */
+const kinds = [
+  ['service_account', audience],
+  ['authorized_user', CLIENT_ID],
+  ['external_account', audience],
+  ['the metadata server', audience],
+] as const
 
 describe('ID tokens', () => {
-  for (const [title, [environment, aud]] of Object.entries(places))
-    test(title, async (t) => {
+  for (const [kind, aud] of kinds)
+    test(kind, async (t) => {
       const google = await new Google().start(t)
-      const token = await withEnv({ ...nowhere, ...environment(t, google) }, async () =>
+      const env = kind === 'the metadata server' ? withMetadata(google.url) : credentials(t, google, kind)
+      const token = await withEnv({ ...nowhere, ...env }, async () =>
         (await findGoogleCredentials(plain, rerouted(google)))(),
       )
-      assert.equal(at(verified(token, google.keys), 'aud'), aud)
+      assert.equal(at(claimsOf(token), 'aud'), aud)
     })
 
   test('impersonation by a user', async (t) => {
@@ -337,7 +258,7 @@ describe('ID tokens', () => {
     const token = await withEnv({ ...nowhere, ...credentials(t, google, 'authorized_user') }, async () =>
       (await findGoogleCredentials({ audience, impersonate: other }, rerouted(google)))(),
     )
-    const claims = verified(token, google.keys)
+    const claims = claimsOf(token)
     assert.deepEqual([at(claims, 'aud'), at(claims, 'email')], [audience, other])
   })
 
@@ -458,16 +379,16 @@ describe('mcps-proxy --url', () => {
     await client.open()
     const lists = await Promise.all([1, 2, 3].map(() => client.call('work')))
     for (const { value, text } of lists) assert.notEqual(at(value, 'result'), undefined, text)
-    assert.equal(google.given.length, 1)
+    assert.equal(google.issued.length, 1)
     assert.match(spawned.stderr, /an ID token for \d+ s was fetched in \d+ ms/)
     assert.match(spawned.stderr, /POST tools\/call: HTTP 200 text\/event-stream, \d+ bytes out, \d+ ms/)
-    google.keys = newKeys()
+    google.generation++
     // The keys were rotated: our token is refused, and another one is good.
     assert.notEqual(at((await client.call('work')).value, 'result'), undefined)
-    assert.equal(google.given.length, 2)
+    assert.equal(google.issued.length, 2)
     run.state.refuseNext = 1
     assert.notEqual(at((await client.call('work')).value, 'result'), undefined)
-    assert.equal(google.given.length, 3)
+    assert.equal(google.issued.length, 3)
     assertSecret(spawned, google)
   })
 
@@ -478,7 +399,7 @@ describe('mcps-proxy --url', () => {
     test(`${status} ${how}: surfaced, with what to do`, async (t) => {
       const { google, run, spawned } = await started(t, ['--verbose', '--audience', 'https://custom'])
       if (status === 401) run.state.refuseNext = Number.MAX_SAFE_INTEGER
-      else run.state.page = '403'
+      else run.state.isForbidden = true
       await spawned.client.open()
       // An empty list would look as if the service had no tools.
       for (const { value } of [await spawned.client.call('x'), await spawned.client.request('tools/list')]) {
@@ -487,9 +408,9 @@ describe('mcps-proxy --url', () => {
         assert.match(textAt(value, 'error', 'message'), why)
         if (status === 403) assert.equal(at(value, 'error', 'data', 'body'), 'Error: Forbidden')
       }
-      assert.equal(at(verified(google.given[0] ?? '', google.keys), 'aud'), 'https://custom')
+      assert.equal(at(claimsOf(google.issued[0] ?? ''), 'aud'), 'https://custom')
       // Another token would be of no more use for what is forbidden.
-      if (status === 403) assert.equal(google.given.length, 1)
+      if (status === 403) assert.equal(google.issued.length, 1)
       assertSecret(spawned, google)
     })
 
@@ -508,7 +429,7 @@ describe('mcps-proxy --url', () => {
     assert.notEqual(at(heard.value, 'result'), undefined, heard.text)
     for (const { headers } of run.seen) {
       assert.equal(headers.authorization, 'Bearer CANARY-app')
-      assert.equal(headers['x-serverless-authorization'], `Bearer ${google.given[0]}`)
+      assert.equal(headers['x-serverless-authorization'], `Bearer ${google.issued[0]}`)
     }
     assertSecret(spawned, google)
   })
@@ -520,11 +441,11 @@ describe('mcps-proxy --url', () => {
       response.writeHead(502).end()
     })
     const { origin } = proxy.url
-    const { google, spawned } = await started(t, [], () => ({ HTTP_PROXY: origin, HTTPS_PROXY: origin }))
+    const { google, spawned } = await started(t, [], { HTTP_PROXY: origin, HTTPS_PROXY: origin })
     await spawned.client.open()
     const heard = await spawned.client.call('work')
     assert.notEqual(at(heard.value, 'result'), undefined, heard.text)
-    assert.equal(google.given.length, 1)
+    assert.equal(google.issued.length, 1)
     assert.deepEqual([asked, proxy.sockets.size], [[], 0])
   })
 

@@ -3,13 +3,20 @@
 import { strict as assert } from 'node:assert'
 import { Duplex } from 'node:stream'
 import { before, describe, test } from 'node:test'
-import { type ProxyOptions } from '../../src/index.js'
 import { MemoryFiles } from '../kept/support/memory-files.js'
-import { FakeRuntime, type Script } from '../upstream/support/fake-runtime.js'
-import { toolNames } from './support/client.js'
+import { type FakeChild, FakeRuntime } from '../upstream/support/fake-runtime.js'
+import { type Heard, toolNames } from './support/client.js'
 import { at, textAt } from './support/json.js'
-import { type TestProxy, libraryProxy } from './support/library.js'
-import { opening, timed } from './support/scripted.js'
+import {
+  type Act,
+  type Scripted,
+  closed,
+  handshake,
+  opening,
+  scripted,
+  timed,
+  toolChanges,
+} from './support/scripted.js'
 import type { Scope } from './support/spawned.js'
 
 const TOOLS = 5
@@ -26,69 +33,46 @@ const staggered: Readonly<Record<string, number>> = {
   g: never,
 }
 
-const changed = 'notifications/tools/list_changed'
-
-interface World extends TestProxy {
-  readonly runtime: FakeRuntime
-}
-
-/** Servers that say each what they are, after a while, and have five tools each. */
-async function world(
+/** Servers that have five tools each, and answer `initialize` after a while. */
+function world(
   t: Scope,
   delays: Readonly<Record<string, number>>,
-  more = {},
-  options: ProxyOptions = {},
   files?: MemoryFiles,
-): Promise<World> {
+  act: Act = answerOf,
+): Promise<Scripted> {
+  const servers = Object.fromEntries(Object.keys(delays).map((name) => [name, {}]))
+  const delayed: Act = (method, child, params) => {
+    const result = act(method, child, params)
+    const afterMs = method === 'initialize' ? (delays[child.command] ?? 0) : 0
+    if (afterMs === never) return undefined
+    return afterMs === 0 || typeof result !== 'string' ? result : { afterMs, result }
+  }
   const runtime = new FakeRuntime()
   if (files !== undefined) runtime.files = () => files
-  const keep = files !== undefined
-  const act: Script = (method, _params, child) => {
-    const said = answerOf(method, child.command)
-    const delayMs = method === 'initialize' ? (delays[child.command] ?? 0) : 0
-    if (delayMs === 0) return said
-    const id = child.lastId
-    if (delayMs !== never)
-      runtime.setTimer(delayMs, () => child.say(`{"jsonrpc":"2.0","id":${id},"result":${said}}`))
-    return undefined
-  }
-  runtime.script = act
-  const servers = Object.fromEntries(Object.keys(delays).map((name) => [name, { command: name }]))
-  return { ...(await libraryProxy(t, servers, { runtime, keep, ...options }, more)), runtime }
+  return scripted(t, servers, delayed, { keep: files !== undefined, runtime })
 }
 
-/** From now on these servers end instead of answering. */
-function letFail({ runtime }: World, ...names: readonly string[]): void {
-  const act = runtime.script
-  runtime.script = (method, params, child) => {
-    if (!names.includes(child.command)) return act(method, params, child)
+const answerOf = (method: string, { command }: FakeChild): string => {
+  if (method === 'initialize') return `${handshake(command).slice(0, -1)},"instructions":"I am ${command}."}`
+  if (method === 'tools/call') return `{"content":[{"type":"text","text":"${command}"}]}`
+  if (method !== 'tools/list') return '{}'
+  const tools = Array.from({ length: TOOLS }, (_, n) => ({ name: `t${n}`, inputSchema: { type: 'object' } }))
+  return JSON.stringify({ tools })
+}
+
+/** These servers end where others answer. */
+const failing =
+  (...names: readonly string[]): Act =>
+  (method, child) => {
+    if (!names.includes(child.command)) return answerOf(method, child)
     child.end(3)
     return undefined
   }
-}
-
-function answerOf(method: string, name: string): string {
-  switch (method) {
-    case 'initialize':
-      return `{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"${name}","version":"1"},"instructions":"I am ${name}."}`
-    case 'tools/list': {
-      const tools = Array.from(
-        { length: TOOLS },
-        (_, n) => `{"name":"t${n}","inputSchema":{"type":"object"}}`,
-      )
-      return `{"tools":[${tools.join(',')}]}`
-    }
-    case 'tools/call':
-      return `{"content":[{"type":"text","text":"${name}"}]}`
-    default:
-      return '{}'
-  }
-}
 
 /** A start in which a client has listed, and which has ended since every server was ready or had failed. */
 async function earlier(t: Scope, delays: Readonly<Record<string, number>>): Promise<MemoryFiles> {
   const files = new MemoryFiles()
-  const it = await world(t, delays, {}, {}, files)
+  const it = await world(t, delays, files)
   const party = await it.attach()
   await timed(it, opening(party))
   await timed(it, party.client.request('tools/list'))
@@ -116,10 +100,7 @@ describe('nothing is known of the servers', () => {
       assert.equal(toolNames(heard).length, 6 * TOOLS)
       assert.ok(opened.ms + ms <= 45_100, `the list took ${ms} ms`)
       await it.runtime.pass(20_000)
-      assert.equal(
-        party.client.count((value) => at(value, 'method') === changed),
-        0,
-      )
+      assert.equal(toolChanges(party), 0)
       const own = Object.keys(staggered).length
       assert.equal(it.runtime.children.length, own, 'no process is started for who only lists')
     })
@@ -128,7 +109,7 @@ describe('nothing is known of the servers', () => {
 describe('an earlier start has left what the servers said', () => {
   test('all of it is there at once, and nothing is said of changes', async (t) => {
     const files = await earlier(t, staggered)
-    const it = await world(t, staggered, {}, {}, files)
+    const it = await world(t, staggered, files)
     const party = await it.attach()
     const opened = await timed(it, opening(party))
     const said = textAt(opened.heard.value, 'result', 'instructions')
@@ -138,21 +119,17 @@ describe('an earlier start has left what the servers said', () => {
     assert.equal(toolNames(heard).length, 6 * TOOLS)
     assert.ok(opened.ms + ms <= 100, `it took ${opened.ms} and ${ms} ms`)
     await it.runtime.pass(30_000)
-    assert.equal(
-      party.client.count((value) => at(value, 'method') === changed),
-      0,
-    )
+    assert.equal(toolChanges(party), 0)
     assert.equal(it.runtime.children.length, 7, 'each is started')
   })
 
   test('a call waits for its server, and is checked against what that lists now', async (t) => {
     const files = await earlier(t, { a: 0, b: 0 })
-    const it = await world(t, { a: 3000, b: 0 }, {}, {}, files)
-    const act = it.runtime.script
-    it.runtime.script = (method, params, child) =>
+    const it = await world(t, { a: 3000, b: 0 }, files, (method, child) =>
       method === 'tools/list' && child.command === 'a'
         ? '{"tools":[{"name":"t0","inputSchema":{"type":"object","required":["x"]}}]}'
-        : act(method, params, child)
+        : answerOf(method, child),
+    )
     const party = await it.attach()
     await timed(it, opening(party))
     party.client.notify('notifications/initialized')
@@ -167,19 +144,15 @@ describe('an earlier start has left what the servers said', () => {
     assert.equal(textAt(well.heard.value, 'result', 'content', 0, 'text'), 'b')
     assert.ok(stale.ms >= 3000 && well.ms < 1000)
     await it.runtime.pass(5000)
-    assert.equal(
-      party.client.count((value) => at(value, 'method') === changed),
-      1,
-      'told once',
-    )
+    assert.equal(toolChanges(party), 1, 'told once')
   })
 })
 
 interface Life {
-  /** Undefined for a list that was not answered, or with an error. */
-  readonly tools: number | undefined
+  /** Undefined unless a list has come. */
+  readonly tools?: number
+  readonly error?: string
   readonly ms: number
-  readonly error: string | undefined
 }
 
 /** What one client was listed that leaves right after that, and after how long; it gives up after `patienceMs`. */
@@ -191,7 +164,7 @@ async function life(
   name = 'claude-ai',
   params: object = {},
 ): Promise<Life> {
-  const it = await world(t, delays, {}, {}, files)
+  const it = await world(t, delays, files)
   const { client } = await it.attach()
   const from = it.runtime.now()
   const clientInfo = { name, version: '1' }
@@ -201,21 +174,20 @@ async function life(
   )
   client.notify('notifications/initialized')
   const list = client.request('tools/list', params)
-  const listed: { tools?: number; error?: string } = {}
+  let listed: Omit<Life, 'ms'> | undefined
+  const answered = ({ value }: Heard): Omit<Life, 'ms'> =>
+    at(value, 'error') === undefined
+      ? { tools: toolNames({ value }).length }
+      : { error: textAt(value, 'error', 'message') }
   void list.then(
-    (heard) => {
-      if (at(heard.value, 'error') === undefined) listed.tools = toolNames(heard).length
-      else listed.error = textAt(heard.value, 'error', 'message')
-    },
+    (heard) => (listed = answered(heard)),
     () => {},
   )
-  const isOver = (): boolean => listed.tools !== undefined || listed.error !== undefined
-  while (!isOver() && it.runtime.now() - from < Math.min(patienceMs, 200_000)) await it.runtime.pass(250, 50)
-  const heard = { tools: listed.tools, ms: it.runtime.now() - from, error: listed.error }
-  const closing = it.proxy.close(0)
-  await it.runtime.pass(10_000)
-  await closing
-  return heard
+  const endsAt = from + Math.min(patienceMs, 200_000)
+  while (listed === undefined && it.runtime.now() < endsAt) await it.runtime.pass(250, 50)
+  const ms = it.runtime.now() - from
+  await closed(it)
+  return { ...listed, ms }
 }
 
 describe('a server that takes long, and clients that list once and leave', () => {
@@ -270,20 +242,18 @@ describe('a server that takes long, and clients that list once and leave', () =>
   })
 })
 
-const said = async (it: World): Promise<unknown> =>
+const said = async (it: Scripted): Promise<unknown> =>
   at((await timed(it, opening(await it.attach()))).heard.value, 'result', 'instructions')
 
 test('a remote server that refuses the connection does not delay the list by its retries', async (t) => {
   const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
   const runtime = new FakeRuntime()
-  runtime.script = (method, _params, child) => answerOf(method, child.command)
   runtime.connect = () => {
     const socket = new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() })
     setImmediate(() => socket.destroy(refused))
     return Object.assign(socket, { connecting: true })
   }
-  const servers = { a: { command: 'a' }, r: { url: 'http://127.0.0.1:9/mcp' } }
-  const it = { ...(await libraryProxy(t, servers, { runtime })), runtime }
+  const it = await scripted(t, { a: {}, r: { url: 'http://127.0.0.1:9/mcp' } }, answerOf, { runtime })
   const party = await it.attach()
   await timed(it, opening(party))
   // Simulated time stands still from here on, so a list that waits for a retry does not come.
@@ -301,19 +271,17 @@ describe('the instructions', () => {
 
   test('name servers that failed at their last start, and why, before they have been started again', async (t) => {
     const files = new MemoryFiles()
-    const before = await world(t, { a: 0, b: 0 }, {}, {}, files)
-    const act = before.runtime.script
-    before.runtime.script = (method, params, child) => {
-      if (child.command !== 'b') return act(method, params, child)
+    const before = await world(t, { a: 0, b: 0 }, files, (method, child) => {
+      if (child.command !== 'b') return answerOf(method, child)
       child.stderr.write("npm error code E404\nnpm error 404  'b@*' is not in this registry.\n")
       child.end(1)
       return undefined
-    }
+    })
     const why = "exited with code 1: npm error 404 'b@*' is not in this registry."
     assert.equal(await said(before), `# a\n\nI am a.\n\nServers that are not available now: b: ${why}`)
     await before.runtime.pass(2000)
     await before.proxy.close(0)
-    const it = await world(t, { a: 0, b: 5000 }, {}, {}, files)
+    const it = await world(t, { a: 0, b: 5000 }, files)
     assert.equal(
       await said(it),
       `# a\n\nI am a.\n\nServers that failed at their last start, and are started again: b: ${why}`,
@@ -323,8 +291,7 @@ describe('the instructions', () => {
 
 describe('every server has failed', () => {
   test('a list is the error that says why', async (t) => {
-    const it = await world(t, { a: 0, b: 0 })
-    letFail(it, 'a', 'b')
+    const it = await world(t, { a: 0, b: 0 }, undefined, failing('a', 'b'))
     const party = await it.attach()
     const opened = await timed(it, opening(party))
     const instructions = textAt(opened.heard.value, 'result', 'instructions')

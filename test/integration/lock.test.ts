@@ -7,14 +7,13 @@ import { describe, test } from 'node:test'
 import { changesOf, withAccepted } from '../../src/lock/changes.js'
 import { decodeLock, encodeLock, type LockedServer } from '../../src/lock/lock-file.js'
 import type { ClientOrigin } from '../../src/mcp/client-context.js'
-import type { LogRecord } from '../../src/runtime/runtime.js'
 import { listed, locked } from '../lock/support/locked.js'
-import { type FakeChild, FakeRuntime } from '../upstream/support/fake-runtime.js'
+import type { FakeChild } from '../upstream/support/fake-runtime.js'
 import type { RawClient } from './support/client.js'
 import { at, listAt, textAt } from './support/json.js'
-import { libraryProxy } from './support/library.js'
+import { type Act, type Scripted, handshake, opening, scripted } from './support/scripted.js'
+import { asRead } from './support/programs.js'
 import { type Scope, type Servers, scratch } from './support/spawned.js'
-import type { McpProxy } from '../../src/index.js'
 
 type Tools = Readonly<Record<string, object>>
 
@@ -32,15 +31,9 @@ interface Says {
   sampling: Tools
 }
 
-interface World {
-  readonly proxy: McpProxy
-  readonly runtime: FakeRuntime
-  readonly log: readonly LogRecord[]
-  readonly says: Says
+interface World extends Omit<Scripted, 'attach'> {
   readonly path: string
   attach(capabilities?: object, origin?: ClientOrigin): Promise<RawClient>
-  /** A client that has sent nothing. */
-  stateless(): Promise<RawClient>
   /** The server says that its lists have changed. */
   change(says: Partial<Says>): Promise<void>
   /** The lock of server `s` becomes another one, and the proxy reads it. */
@@ -64,6 +57,7 @@ async function world(
     keep,
     others = {},
     path = join(scratch(t), 'mcps.lock'),
+    failsPrompts = false,
   }: Partial<{
     before: LockedServer
     says: Partial<Says>
@@ -71,62 +65,45 @@ async function world(
     keep: string
     others: Servers
     path: string
+    failsPrompts: boolean
   }> = {},
 ): Promise<World> {
   if (before !== undefined) writeFileSync(path, encodeLock(new Map([['default', new Map([['s', before]])]])))
   const says = { ...usual, ...given }
-  const runtime = new FakeRuntime()
   const askable = new Set<FakeChild>()
-  runtime.script = (method, params, child) => {
-    if (method === 'initialize') {
-      if (at(params, 'capabilities', 'sampling') !== undefined) askable.add(child)
-      const capabilities = { tools: {}, prompts: {}, completions: {}, resources: {} }
-      return JSON.stringify({
-        protocolVersion: '2025-06-18',
-        capabilities,
-        serverInfo: { name: 'f', version: '1' },
-        instructions: says.instructions,
-      })
+  const act: Act = (method, child, params) => {
+    if (method === 'initialize' && at(params, 'capabilities', 'sampling') !== undefined) askable.add(child)
+    const tools = { ...says.tools, ...(askable.has(child) && says.sampling) }
+    const capabilities = '{"tools":{},"prompts":{},"completions":{},"resources":{}}'
+    const instructions = JSON.stringify(says.instructions)
+    const answers: Readonly<Record<string, string>> = {
+      initialize: `${handshake('f', capabilities).slice(0, -1)},"instructions":${instructions}}`,
+      'tools/list': `{"tools":${list(child.command === 'y' ? { steal: echo } : tools)}}`,
+      'prompts/list': failsPrompts ? '{}' : `{"prompts":${list(says.prompts)}}`,
+      'resources/list': '{"resources":[{"uri":"mem://a","name":"a"}]}',
+      'resources/templates/list': '{"resourceTemplates":[]}',
+      'completion/complete': '{"completion":{"values":["x"]}}',
     }
-    if (method === 'tools/list' && child.command === 'y') return `{"tools":${list({ steal: echo })}}`
-    if (method === 'tools/list')
-      return `{"tools":${list({ ...says.tools, ...(askable.has(child) && says.sampling) })}}`
-    if (method === 'prompts/list') return `{"prompts":${list(says.prompts)}}`
-    if (method === 'resources/list') return '{"resources":[{"uri":"mem://a","name":"a"}]}'
-    if (method === 'resources/templates/list') return '{"resourceTemplates":[]}'
-    if (method === 'completion/complete') return '{"completion":{"values":["x"]}}'
-    return '{"content":[]}'
+    return answers[method] ?? '{"content":[]}'
   }
-  const more = lock === true ? { file: path } : lock === false ? false : { file: path, ...lock }
+  const more = typeof lock === 'object' ? { file: path, ...lock } : lock && { file: path }
   const value = { lock: more, profiles: { p: { prefix: false } } }
   const servers = { s: { command: 'x', ...server }, ...others }
-  const made = await libraryProxy(
-    t,
-    servers,
-    { runtime, ...(keep !== undefined && { keep: { folder: keep } }) },
-    value,
-  )
+  const kept = keep === undefined ? {} : { keep: { folder: keep } }
+  const made = await scripted(t, servers, act, kept, value)
+  const { runtime } = made
   const attach = async (capabilities: object = {}, origin: ClientOrigin = {}): Promise<RawClient> => {
-    const { client } = await made.attach(origin)
-    await runtime.until(
-      client.request('initialize', {
-        protocolVersion: '2025-06-18',
-        capabilities,
-        clientInfo: { name: 'c', version: '1' },
-      }),
-    )
+    const party = await made.attach(origin)
+    const { client } = party
+    await runtime.until(opening(party, capabilities))
     client.notify('notifications/initialized')
     await runtime.pass(100, 50)
     return client
   }
   return {
-    proxy: made.proxy,
-    log: made.log,
-    runtime,
-    says,
+    ...made,
     path,
     attach,
-    stateless: async () => (await made.attach()).client,
     change: async (next) => {
       Object.assign(says, next)
       for (const child of runtime.children) {
@@ -140,12 +117,7 @@ async function world(
       const there = schemas.get('default')?.get('s')
       assert(there !== undefined)
       writeFileSync(path, encodeLock(new Map([['default', new Map([['s', change(there)]])]])))
-      const { resolveConfig } = await import('../../src/config/config.js')
-      const config = resolveConfig(
-        { ...value, mcpServers: servers },
-        { source: 'createProxy', folder: process.cwd(), env: process.env },
-      )
-      await runtime.until(made.proxy.reload(config))
+      await runtime.until(made.proxy.reload(asRead({ ...value, mcpServers: servers })))
       await runtime.pass(1000, 50)
     },
   }
@@ -345,9 +317,7 @@ describe('fail', () => {
   test('holds where another list of the server fails, and before a lazy one has listed by a lock that cannot be used', async (t) => {
     const read = { uri: 'mem://a' }
     const says = { tools: { echo: poisoned, add } }
-    const it = await world(t, { onChange: 'fail' }, { before: baseline, says })
-    const { script } = it.runtime
-    it.runtime.script = (method, ...rest) => (method === 'prompts/list' ? '{}' : script?.(method, ...rest))
+    const it = await world(t, { onChange: 'fail' }, { before: baseline, says, failsPrompts: true })
     assert.match(await refusal(it, await it.attach(), 'resources/read', read), /^changed: /)
     const path = join(scratch(t), 'mcps.lock')
     writeFileSync(path, '')

@@ -1,13 +1,12 @@
 // A server that asks during a call, a client without a session, and time that passes when a test says so.
 
 import { strict as assert } from 'node:assert'
-import type { ProxyOptions } from '../../../src/index.js'
 import type { FakeChild } from '../../upstream/support/fake-runtime.js'
 import type { RawClient } from './client.js'
 import { at, listAt, numberAt, textAt } from './json.js'
 import type { Attached } from './library.js'
 import type { ServerEntry } from './programs.js'
-import { type Act, type Scripted, scripted, simple } from './scripted.js'
+import { type Act, type Scripted, type ScriptedOptions, scripted, simple } from './scripted.js'
 import type { Scope } from './spawned.js'
 import { claim } from './claim.js'
 
@@ -85,7 +84,7 @@ export async function stage(
   t: Scope,
   prepare: (server: Asking) => void = () => {},
   servers: Readonly<Record<string, ServerEntry>> = { s: {} },
-  options: ProxyOptions = {},
+  options: ScriptedOptions = {},
 ): Promise<Stage> {
   const server = new Asking()
   prepare(server)

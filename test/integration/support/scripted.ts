@@ -42,15 +42,17 @@ export const simple = (method: string, child: FakeChild): string => {
   }
 }
 
-/** Each server's command is its name. */
+export type ScriptedOptions = Omit<ProxyOptions, 'runtime'> & { readonly runtime?: FakeRuntime }
+
+/** The command of each server is its name. */
 export async function scripted(
   t: Scope,
   servers: Servers,
   act: Act,
-  options: ProxyOptions = {},
+  options: ScriptedOptions = {},
   more: ServerEntry = {},
 ): Promise<Scripted> {
-  const runtime = new FakeRuntime()
+  const runtime = options.runtime ?? new FakeRuntime()
   runtime.script = (method, params, child) => {
     const answer = act(method, child, params)
     if (typeof answer !== 'object') return answer
@@ -60,8 +62,11 @@ export async function scripted(
     else runtime.setTimer(answer.afterMs, () => say(`"result":${answer.result}`))
     return undefined
   }
-  const named = Object.entries(servers).map(([name, entry]) => [name, { command: name, ...entry }])
-  return { ...(await libraryProxy(t, Object.fromEntries(named), { runtime, ...options }, more)), runtime }
+  const named = Object.entries(servers).map(([name, entry]) => [
+    name,
+    'url' in entry ? entry : { command: name, ...entry },
+  ])
+  return { ...(await libraryProxy(t, Object.fromEntries(named), { ...options, runtime }, more)), runtime }
 }
 
 /** Lets time pass until it has come. */
