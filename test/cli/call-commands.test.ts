@@ -182,12 +182,12 @@ describe('a server that others wrote', () => {
 
 describe('a server of ours', () => {
   test('a result with isError is printed, and the exit code is 1', async (t) => {
-    const { code, out } = await run(t, { s: nodeProgram('typed.mjs', {}, {}) }, 'call', 's__fails')
+    const { code, out } = await run(t, { s: nodeProgram('typed.mjs') }, 'call', 's__fails')
     assert.deepEqual([code, out], [1, 'it failed\n'])
   })
 
   test('every page of a list is shown', async (t) => {
-    const { out } = await run(t, { s: nodeProgram('hinted.mjs', { HINTED_MS: '0' }, {}) }, 'tools')
+    const { out } = await run(t, { s: nodeProgram('small.mjs hinted', { HINTED_MS: '0' }, {}) }, 'tools')
     assert.deepEqual(
       out.split('\n').map((line) => line.split(' ')[0]),
       ['s__one', 's__two', ''],
@@ -195,7 +195,7 @@ describe('a server of ours', () => {
   })
 
   test('a list names the servers that it lacks, and a call of one of their tools says why', async (t) => {
-    const servers = { s: nodeProgram('typed.mjs', {}, {}), gone: { command: 'no-such-program' } }
+    const servers = { s: nodeProgram('typed.mjs'), gone: { command: 'no-such-program' } }
     const { code, err } = await run(t, servers, 'tools')
     assert.deepEqual([code, err], [0, 'mcps-proxy: no tools of gone; mcps-proxy doctor says why\n'])
     assert.match(
@@ -213,7 +213,7 @@ describe('a server of ours', () => {
     ],
     [
       'a server has prompts only',
-      { p: nodeProgram('prompts.mjs', {}, {}) },
+      { p: nodeProgram('small.mjs prompts') },
       0,
       /^mcps-proxy: no server lists a tool\n$/,
     ],

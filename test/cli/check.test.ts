@@ -117,7 +117,7 @@ describe('--check --start', () => {
   test('says of each server what came of it, and fails when one failed', async (t) => {
     const path = configFile(t, {
       every: everything,
-      stateless: nodeProgram('typed.mjs', {}, {}),
+      stateless: nodeProgram('typed.mjs'),
       plain: itEcho({}, { protocol: 'legacy' }),
       silent: { command: node, args: ['-e', 'process.stdin.resume()'], startTimeout: 500 },
       off: { command: 'no-such-program', disabled: true },

@@ -99,7 +99,7 @@ describe('a task', () => {
 describe('the extension', () => {
   for (const [title, servers] of [
     ['no server has it', { s: server({ WITHOUT: 'tasks' }) }],
-    ['a server has tasks of its session', { s: nodeProgram('task-server.mjs', {}, {}) }],
+    ['a server has tasks of its session', { s: nodeProgram('task-server.mjs') }],
   ] as const)
     test(`is not declared where ${title}`, async (t) => {
       const c = await client(t, servers)

@@ -237,7 +237,7 @@ describe('a client whose requests go to two instances', () => {
   })
 
   test('asks the other one about a task, and gets its result', async (t) => {
-    const [one, two] = await instances(t, { servers: { s: nodeProgram('task-server.mjs', {}, {}) } })
+    const [one, two] = await instances(t, { servers: { s: nodeProgram('task-server.mjs') } })
     const headers = await opened(one, { capabilities: { sampling: {} } })
     const params = { name: 's__work', arguments: { id: 'a' }, task: {} }
     const begun = messageIn((await ask(one, headers, 'tools/call', params)).body)

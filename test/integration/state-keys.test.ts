@@ -30,7 +30,7 @@ function assertRefused({ value, text }: Heard, reason: string): void {
   assert.equal(at(value, 'error', 'data', 'reason'), reason, text)
 }
 
-const servers = { s: nodeProgram('rounds.mjs', {}, {}) }
+const servers = { s: nodeProgram('rounds.mjs') }
 
 describe('a state of another instance with the same key', () => {
   const scope = suiteScope()

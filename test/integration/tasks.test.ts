@@ -290,7 +290,7 @@ describe('tasks are offered', () => {
       undefined,
       REVISION,
     ],
-    ['not by a server without tasks', { s: nodeProgram('echo.mjs', {}, {}) }, undefined, REVISION],
+    ['not by a server without tasks', { s: nodeProgram('echo.mjs') }, undefined, REVISION],
   ]
   for (const [title, servers, wanted, revision] of cases)
     test(title, async (t) => {

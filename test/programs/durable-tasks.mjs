@@ -107,5 +107,5 @@ serve({
       })
     },
   },
-  told: { 'notifications/cancelled': ({ requestId }) => listens.delete(requestId) },
+  notifications: { 'notifications/cancelled': ({ requestId }) => listens.delete(requestId) },
 })

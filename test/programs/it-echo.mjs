@@ -6,6 +6,7 @@
 // The list of tools is that of the file IT_LIST, if there is one. With IT_STATELESS it speaks 2026-07-28.
 
 import { readFileSync } from 'node:fs'
+import { onLines } from './serve.mjs'
 
 const list =
   process.env.IT_LIST === undefined
@@ -53,14 +54,5 @@ function message(line) {
   else result(own, taken(line))
 }
 
-let parts = []
-process.stdin.on('data', (chunk) => {
-  let from = 0
-  for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
-    message(Buffer.concat([...parts, chunk.subarray(from, end)]))
-    parts = []
-    from = end + 1
-  }
-  parts.push(chunk.subarray(from))
-})
+onLines(message)
 process.stdin.on('end', () => process.exit(0))

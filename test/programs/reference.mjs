@@ -2,7 +2,6 @@
 // between but JSON.parse. On stdio, or with `--http PORT` over Streamable HTTP on loopback; 0 takes a free
 // port, and the address is the first line of stdout.
 
-import { createInterface } from 'node:readline'
 import {
   promptList,
   promptNamed,
@@ -13,6 +12,7 @@ import {
   toolNamed,
 } from './reference-contents.mjs'
 import { listen } from './reference-http.mjs'
+import { onLines, send } from './serve.mjs'
 
 const revisions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
@@ -119,12 +119,10 @@ class Session {
   }
 }
 
-const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`)
-
 if (process.argv[2] === '--http') {
   const url = await listen(Number(process.argv[3] ?? 0), () => new Session())
   process.stdout.write(`${url}\n`)
 } else {
   const session = new Session()
-  createInterface({ input: process.stdin }).on('line', (line) => void session.receive(JSON.parse(line), say))
+  onLines((line) => void session.receive(JSON.parse(line), send))
 }

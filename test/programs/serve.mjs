@@ -1,30 +1,48 @@
 // What the small servers beside this file share: lines of JSON-RPC on stdin and stdout.
 //
-// A handler gets the params of a request and answers with a result, or throws
-// `{ code, message, data }`. It is handed the line too, where a payload has to go
-// back with its own bytes.
-
-import { createInterface } from 'node:readline'
+// A handler gets the params of a request and answers with a result, or throws `{ code, message, data }`. It also gets the
+// line, where a payload has to go back with its own bytes.
 
 const waiting = new Map()
 let lastId = 0
 
-/** Answers requests until stdin ends; `told` are the handlers of notifications. */
-export function serve({ name, capabilities, instructions, requests = {}, told = {} }) {
+/** Calls `onLine` with the bytes of each line on stdin. */
+export function onLines(onLine) {
+  let parts = []
+  process.stdin.on('data', (chunk) => {
+    let from = 0
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
+      onLine(Buffer.concat([...parts, chunk.subarray(from, end)]))
+      parts = []
+      from = end + 1
+    }
+    parts.push(chunk.subarray(from))
+  })
+}
+
+/** Answers requests until stdin ends, and `initialize` when the promise of `start` resolves. */
+export function serve({
+  name,
+  capabilities,
+  instructions,
+  requests,
+  notifications = {},
+  serverInfo = { name, version: '1.0.0' },
+  start,
+}) {
   const opening = {
-    initialize: ({ protocolVersion }) => ({
-      protocolVersion,
-      capabilities,
-      serverInfo: { name, version: '1.0.0' },
-      ...(instructions && { instructions }),
-    }),
+    initialize: async ({ protocolVersion }) => {
+      await start?.()
+      return { protocolVersion, capabilities, serverInfo, ...(instructions && { instructions }) }
+    },
     ping: () => ({}),
   }
   const handlers = { ...opening, ...requests }
-  createInterface({ input: process.stdin }).on('line', (line) => {
+  onLines((bytes) => {
+    const line = bytes.toString()
     const message = JSON.parse(line)
     if (message.method === undefined) waiting.get(message.id)?.(message)
-    else if (message.id === undefined) told[message.method]?.(message.params ?? {})
+    else if (message.id === undefined) notifications[message.method]?.(message.params ?? {})
     else void answer(handlers[message.method], message, line)
   })
 }

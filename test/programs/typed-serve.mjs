@@ -6,8 +6,10 @@
 // unless it says another one, or throws `{ code, message, data, status }`.
 
 import { createServer } from 'node:http'
-import { createInterface } from 'node:readline'
 import { text as bodyOf } from 'node:stream/consumers'
+import { onLines, send as say } from './serve.mjs'
+
+export { text } from './serve.mjs'
 
 export const version = '2026-07-28'
 export const key = (name) => `io.modelcontextprotocol/${name}`
@@ -16,7 +18,6 @@ const serverInfo = { name: 'typed', version: '1.0.0' }
 /** How long lists hold, and for whom. */
 export const hints = { ttlMs: 0, cacheScope: 'private' }
 export const refused = (code, message, data) => ({ code, message, ...(data !== undefined && { data }) })
-export const text = (value) => ({ content: [{ type: 'text', text: value }] })
 export const tool = (name, more) => ({ name, inputSchema: { type: 'object' }, ...more })
 
 /** What a server says of itself. */
@@ -53,11 +54,9 @@ export function serve(handlers, heard = () => undefined) {
   else overHttp(handlers, heard, Number(process.argv[at + 1]))
 }
 
-const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`)
-
 function onStdio(handlers, heard) {
   const running = new Map()
-  createInterface({ input: process.stdin }).on('line', async (line) => {
+  onLines(async (line) => {
     const message = JSON.parse(line)
     heard(message)
     const { id, method, params } = message

@@ -5,8 +5,8 @@
 //        verdict.mjs --http PORT with the way as the path; digits are the status of a refusal without a body
 
 import { createServer } from 'node:http'
-import { createInterface } from 'node:readline'
 import { text as bodyOf } from 'node:stream/consumers'
+import { onLines, send } from './serve.mjs'
 import { describe, hints, key, refused, text, tool, version } from './typed-serve.mjs'
 
 const older = '2025-11-25'
@@ -73,12 +73,12 @@ class Server {
 function onStdio(way) {
   const server = new Server(way)
   let isOpen = false
-  createInterface({ input: process.stdin }).on('line', (line) => {
+  onLines((line) => {
     const message = JSON.parse(line)
     isOpen ||= message.method === 'initialize'
     if (way === 'exits' && !isOpen) return process.exit(1)
     const said = server.answer(message)
-    if (said !== undefined) process.stdout.write(`${JSON.stringify(said)}\n`)
+    if (said !== undefined) send(said)
   })
 }
 

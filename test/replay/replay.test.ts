@@ -20,7 +20,8 @@ import { type Transcript, parseTranscripts, TranscriptError } from '../../src/re
 import { NdjsonConnection } from '../../src/transports/stdio/ndjson.js'
 import { cli, fileOf, fixtures, folder, programs, run } from './support.js'
 
-const server = (name: string): string => JSON.stringify(['$node', join(programs, name)])
+const server = (name: string, ...args: string[]): string =>
+  JSON.stringify(['$node', join(programs, name), ...args])
 
 const call = '{"dir":"in","frame":{"jsonrpc":"2.0","id":1,"method":"ping"}}'
 
@@ -265,7 +266,7 @@ describe('a replay that fails', () => {
 
   it('names what did not come in time', async () => {
     const file = fileOf(
-      `{"mcps":1,"command":${server('slow.mjs')}}`,
+      `{"mcps":1,"command":${server('small.mjs', 'slow')}}`,
       '{"dir":"in","frame":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}}',
       '{"dir":"out","frame":{"jsonrpc":"2.0","id":1,"result":{}}}',
     )
@@ -283,7 +284,7 @@ describe('a replay that fails', () => {
 
   it('shows what was not expected', async () => {
     const file = fileOf(
-      `{"mcps":1,"command":${server('junk.mjs')}}`,
+      `{"mcps":1,"command":${server('small.mjs', 'junk')}}`,
       call,
       '{"dir":"out","frame":{"jsonrpc":"2.0","id":1,"result":{}}}',
     )
@@ -313,17 +314,18 @@ describe('a replay that fails', () => {
 
   it('is said by the exit code of the command', () => {
     const file = fileOf('{"mcps":1}', call, '{"dir":"out","frame":{"jsonrpc":"2.0","id":1,"result":{}}}')
-    const args = (program: string): string[] => [
+    const args = (program: string, ...more: string[]): string[] => [
       cli,
       'replay',
       file,
       '--',
       process.execPath,
       join(programs, program),
+      ...more,
     ]
     const good = spawnSync(process.execPath, args('echo.mjs'), { encoding: 'utf8' })
     assert.deepEqual([good.status, good.stdout], [0, '1 passed, 0 failed (1 frames compared)\n'], good.stderr)
-    assert.equal(spawnSync(process.execPath, args('junk.mjs')).status, 1)
+    assert.equal(spawnSync(process.execPath, args('small.mjs', 'junk')).status, 1)
   })
 })
 
@@ -372,7 +374,7 @@ describe('the fixtures', () => {
 
 describe('what was recorded', () => {
   it('replays without editing: questions of a server under other ids', async () => {
-    const asks = { command: process.execPath, args: [join(programs, 'asks.mjs')] }
+    const asks = { command: process.execPath, args: [join(programs, 'small.mjs'), 'asks'] }
     const config = { mcpServers: { asks }, startupGraceMs: 60_000 }
     const configFile = join(folder, 'asks.json')
     writeFileSync(configFile, JSON.stringify(config))

@@ -64,7 +64,7 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
 
   before(async () => {
     browser = await openBrowser()
-    proxy = await startInspected({ everything, hostile: nodeProgram('hostile.mjs', {}, {}) })
+    proxy = await startInspected({ everything, hostile: nodeProgram('small.mjs hostile') })
     const client = await proxy.connect('before')
     const isThere = async (wanted: string): Promise<boolean> =>
       (await client.listTools()).tools.some(({ name }) => name === wanted)

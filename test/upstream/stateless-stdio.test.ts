@@ -130,7 +130,7 @@ describe('changes', () => {
 describe('a server that does not answer the probe', () => {
   test('that ends before initialize and holds a lock is up', async (t) => {
     const lock = join(scratch(t), 'lock')
-    const { open, log } = await behind(t, {}, 'exits.mjs', { LOCK: lock })
+    const { open, log } = await behind(t, {}, 'small.mjs exits', { LOCK: lock })
     const client = await open()
     assert.match((await client.call('s__old')).text, /"text":"old"/)
     assert.deepEqual(
@@ -141,7 +141,7 @@ describe('a server that does not answer the probe', () => {
 
   test('that ends on the question is not asked again by the next start of the proxy, which says so', async (t) => {
     const [home, file] = [scratch(t), join(scratch(t), 'lines')]
-    const config = configFile(t, { s: nodeProgram('exits.mjs', { FILE: file }, {}) })
+    const config = configFile(t, { s: nodeProgram('small.mjs exits', { FILE: file }, {}) })
     const asked = async (): Promise<[unknown, string | undefined]> => {
       const args = [cli, '--stdio', '--config', config]
       const proxy = spawnProgram(t, process.execPath, args, { env: { ...process.env, HOME: home } })

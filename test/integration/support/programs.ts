@@ -31,13 +31,14 @@ function node(...args: readonly string[]): StdioServerJson {
   return { command: process.execPath, args }
 }
 
-/** A program of `test/programs` with these variables and further settings. */
+/** A program of `test/programs`, and its arguments behind spaces, with these variables and further settings. */
 export function nodeProgram(
   name: string,
-  env: Readonly<Record<string, string>>,
-  more: ServerEntry,
+  env: Readonly<Record<string, string>> = {},
+  more: ServerEntry = {},
 ): StdioServerJson {
-  return { ...node(program(name)), env, ...more }
+  const [file = '', ...args] = name.split(' ')
+  return { ...node(program(file), ...args), env, ...more }
 }
 
 /** `it-server.mjs` with these variables and further settings. */
