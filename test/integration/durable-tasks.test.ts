@@ -1,12 +1,13 @@
 // The extension Tasks of 2026-07-28: each task belongs to the principal that began it, and leads to the server that has it.
 
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
 import type { Heard, RawClient } from './support/client.js'
 import { at, numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { type ServerEntry, nodeProgram } from './support/programs.js'
+import { suiteScope } from '../support/scope.js'
 import type { Scope, Servers } from './support/spawned.js'
 import { claim, metaKey } from './support/claim.js'
 
@@ -21,20 +22,27 @@ interface Less {
   readonly statelessMax?: number
 }
 
-async function clients(t: Scope, servers: Servers, count = 1, less: Less = {}): Promise<RawClient[]> {
+/** Attaches clients, each of which is a principal of its own. */
+async function clientsOf(scope: Scope, servers: Servers, less: Less = {}): Promise<() => Promise<RawClient>> {
   const { session, stateless } = limits
   const own = {
     limits: { ...limits, session: { ...session, ...less }, stateless: { ...stateless, ...less } },
   }
-  const { attach } = await libraryProxy(t, servers, own)
-  return Promise.all(Array.from({ length: count }, async () => (await attach()).client))
+  const { attach } = await libraryProxy(scope, servers, own)
+  return async () => (await attach()).client
 }
 
-async function client(t: Scope, servers: Servers): Promise<RawClient> {
-  const [only] = await clients(t, servers)
-  assert(only !== undefined)
-  return only
-}
+const scope = suiteScope()
+let attach: () => Promise<RawClient>
+before(async () => {
+  attach = await clientsOf(scope, {
+    a: server({ TASKS: 'a' }),
+    b: server({ TASKS: 'b' }),
+    mortal: server({ TASKS: 'm' }, { restartDelay: 10 }),
+    one: server({ TASKS: 'one' }, { restartDelay: 10, concurrency: 1 }),
+    without: server({ WITHOUT: 'tasks' }),
+  })
+})
 
 const ask = (
   c: RawClient,
@@ -74,25 +82,24 @@ const extensionsOf = async (c: RawClient): Promise<unknown> =>
 
 describe('a task', () => {
   test('outlasts what is known of its client by what that can be asked', async (t) => {
-    const [c] = await clients(t, { s: server() }, 1, { statelessMax: 1 })
-    assert(c !== undefined)
+    const c = await (await clientsOf(t, { s: server() }, { statelessMax: 1 }))()
     const id = await begun(c, 's__work')
     await call(c, 's__work', {}, { ...declares, elicitation: {} })
     assert.equal(await statusOf(c, id), 'working')
   })
 
-  test('is not lost with a process: its server says what it knows of it', async (t) => {
-    const c = await client(t, { s: server({}, { restartDelay: 10 }), o: server({ TASKS: 'o' }) })
-    const id = await begun(c, 's__work')
-    await call(c, 's__die')
+  test('is not lost with a process: its server says what it knows of it', async () => {
+    const c = await attach()
+    const id = await begun(c, 'mortal__work')
+    await call(c, 'mortal__die')
     assert.deepEqual(errorOf(await about(c, 'get', id)), [-32602, `no task ${id} here`])
   })
 
-  test('takes no slot for good when its server ends at the question about it', async (t) => {
-    const c = await client(t, { s: server({}, { restartDelay: 10, concurrency: 1 }) })
-    await begun(c, 's__work', { id: 'doom' })
+  test('takes no slot for good when its server ends at the question about it', async () => {
+    const c = await attach()
+    await begun(c, 'one__work', { id: 'doom' })
     assert.match(JSON.stringify((await about(c, 'get', 'doom')).value), /"error"/)
-    assert.equal(textAt((await call(c, 's__work')).value, 'result', 'resultType'), 'task')
+    assert.equal(textAt((await call(c, 'one__work')).value, 'result', 'resultType'), 'task')
   })
 })
 
@@ -102,49 +109,48 @@ describe('the extension', () => {
     ['a server has tasks of its session', { s: nodeProgram('task-server.mjs') }],
   ] as const)
     test(`is not declared where ${title}`, async (t) => {
-      const c = await client(t, servers)
+      const c = await (await clientsOf(t, servers))()
       await ask(c, 'tools/list')
       assert.equal(await extensionsOf(c), undefined)
       assert.deepEqual(errorOf(await about(c, 'get', 'x')), notFound('x'))
     })
 
-  test('reaches a server that has it, and no other', async (t) => {
-    const c = await client(t, { s: server(), o: server({ WITHOUT: 'tasks' }) })
-    assert.equal(textAt((await call(c, 's__work')).value, 'result', 'resultType'), 'task')
-    const { value } = await call(c, 'o__work')
+  test('reaches a server that has it, and no other', async () => {
+    const c = await attach()
+    assert.equal(textAt((await call(c, 'a__work')).value, 'result', 'resultType'), 'task')
+    const { value } = await call(c, 'without__work')
     assert.equal(textAt(value, 'result', 'content', 0, 'text'), 'at once')
   })
 
-  for (const [title, servers, name] of [
-    ['of a server that has not declared it', { s: server({ WITHOUT: 'tasks' }) }, 's__forged'],
-    ['without an id', { s: server() }, 's__odd'],
+  for (const [title, name] of [
+    ['of a server that has not declared it', 'without__forged'],
+    ['without an id', 'a__odd'],
   ] as const)
-    test(`a task ${title} is an invalid answer`, async (t) => {
-      const [code, message] = errorOf(await call(await client(t, servers), name))
+    test(`a task ${title} is an invalid answer`, async () => {
+      const [code, message] = errorOf(await call(await attach(), name))
       assert.equal(code, -32603)
-      assert.match(message, /^'s' has given a result of a type/)
+      assert.match(message, /^'(?:without|a)' has given a result of a type/)
     })
 
-  test('a client of a session has nothing of it', async (t) => {
-    const c = await client(t, { s: server() })
+  test('a client of a session has nothing of it', async () => {
+    const c = await attach()
     const opened = await c.open(declares, '2025-11-25')
     assert.equal(at(opened, 'capabilities', 'extensions'), undefined)
-    assert.equal(textAt((await c.call('s__work')).value, 'result', 'content', 0, 'text'), 'at once')
-    assert.match(errorOf(await c.call('s__forged'))[1], /^'s' has given a result of the type 'task'/)
+    assert.equal(textAt((await c.call('a__work')).value, 'result', 'content', 0, 'text'), 'at once')
+    assert.match(errorOf(await c.call('a__forged'))[1], /^'a' has given a result of the type 'task'/)
   })
 })
 
 describe('the tasks of one principal', () => {
-  test('are nothing to another one', async (t) => {
-    const [owner, other] = await clients(t, { s: server() }, 2)
-    assert(owner !== undefined && other !== undefined)
-    const id = await begun(owner, 's__work')
+  test('are nothing to another one', async () => {
+    const [owner, other] = [await attach(), await attach()]
+    const id = await begun(owner, 'a__work')
     for (const what of ['get', 'update', 'cancel'])
       assert.deepEqual(errorOf(await about(other, what, id)), notFound(id))
     assert.deepEqual(errorOf(await about(other, 'get', 'before')), notFound('before'))
     assert.match(
-      errorOf(await call(other, 's__work', { id }))[1],
-      /which is the id of a task of 's' that is not/,
+      errorOf(await call(other, 'a__work', { id }))[1],
+      /which is the id of a task of 'a' that is not/,
     )
     assert.equal(await statusOf(owner, id), 'working')
     const heard = await ask(other, 'subscriptions/listen', { notifications: { taskIds: [id] } })
@@ -153,8 +159,7 @@ describe('the tasks of one principal', () => {
 
   test('have a limit: what is over makes room, or what was asked about longest ago', async (t) => {
     const servers = { a: server({ TASKS: 'a' }), b: server({ TASKS: 'b' }) }
-    const [c] = await clients(t, servers, 1, { tasksMax: 2 })
-    assert(c !== undefined)
+    const c = await (await clientsOf(t, servers, { tasksMax: 2 }))()
     await begun(c, 'a__work')
     await begun(c, 'b__work')
     assert.equal(await statusOf(c, 'a1'), 'working')
@@ -185,9 +190,8 @@ const told = (one: RawClient): unknown[] =>
   one.heard.filter(({ value }) => at(value, 'method') === 'notifications/tasks')
 
 describe('who listens for tasks', () => {
-  test('is told which of them it hears of, and then of each state', async (t) => {
-    const [c, other] = await clients(t, { a: server({ TASKS: 'a' }), b: server({ TASKS: 'b' }) }, 2)
-    assert(c !== undefined && other !== undefined)
+  test('is told which of them it hears of, and then of each state', async () => {
+    const [c, other] = [await attach(), await attach()]
     const [first, second, third] = [
       await begun(c, 'a__work'),
       await begun(c, 'b__work'),
@@ -199,7 +203,7 @@ describe('who listens for tasks', () => {
     const heard = await acknowledged(c, 'all')
     assert.deepEqual(at(heard.value, 'params', 'notifications'), { taskIds: [first, second] })
     await acknowledged(other, 'own')
-    for (const id of [first]) await call(c, 'a__finish', { id })
+    await call(c, 'a__finish', { id: first })
     for (const id of [second, third, theirs]) await call(c, 'b__finish', { id })
     for (const id of [first, second]) {
       const told = await c.notification('notifications/tasks', (params) => at(params, 'taskId') === id)
@@ -211,15 +215,15 @@ describe('who listens for tasks', () => {
     assert.deepEqual([told(c).length, told(other).length], [2, 1])
   })
 
-  test('hears of them again when the server was started anew, as far as it still has them', async (t) => {
-    const c = await client(t, { s: server({}, { restartDelay: 10 }) })
+  test('hears of them again when the server was started anew, as far as it still has them', async () => {
+    const c = await attach()
     // What a server that is still starting has is not waited for as long as that may take.
-    await begun(c, 's__work', { id: 'before' })
+    await begun(c, 'mortal__work', { id: 'before' })
     listen(c, 'old', ['before'])
     await acknowledged(c, 'old')
-    await call(c, 's__die')
+    await call(c, 'mortal__die')
     for (let heard = 0; heard === 0;) {
-      await call(c, 's__finish', { id: 'before' })
+      await call(c, 'mortal__finish', { id: 'before' })
       heard = c.count((value) => at(value, 'method') === 'notifications/tasks')
     }
   })

@@ -6,7 +6,7 @@ import { type SessionEvent, httpServer } from '../../src/index.js'
 import type { CallEvent, ClientEvent, ListsEvent, ServerEvent } from '../../src/index.js'
 import { said } from './support/client.js'
 import { numberAt } from './support/json.js'
-import { libraryProxy } from './support/library.js'
+import { libraryProxy, proxyWithClient } from './support/library.js'
 import { itServer } from './support/programs.js'
 import { handshake, open, read, send } from '../transports/support/http.js'
 import { until } from './support/waiting.js'
@@ -37,9 +37,7 @@ const states = (events: readonly ServerEvent[], server: string): string[] =>
 describe('server events', () => {
   test('tell of a start, a crash, the start after it, and the end', async (t) => {
     const { servers, on } = listening()
-    const { proxy, attach } = await libraryProxy(t, { a, b }, { on })
-    const { client } = await attach()
-    await client.open()
+    const { client, proxy } = await proxyWithClient(t, { a, b }, { on })
     await client.request('tools/list')
     await until(() => states(servers, 'a').includes('ready') && states(servers, 'b').includes('ready'))
     const pid = numberAt(said(await client.call('a__nonce', { n: '' })), 'pid')

@@ -7,7 +7,7 @@ import { describe, test } from 'node:test'
 import { toolNames } from './support/client.js'
 import { gatewayOf } from './support/gateway.js'
 import { at } from './support/json.js'
-import { libraryProxy } from './support/library.js'
+import { proxyWithClient } from './support/library.js'
 import { type ServerEntry, itServer, program } from './support/programs.js'
 import {
   type Act,
@@ -109,9 +109,7 @@ describe('a server that is stopped while nobody needs it', () => {
 
 test('a server of which each client has its own process starts for nobody when nobody is there', async (t) => {
   const servers = { s: itServer({}, { isolation: 'session' }) }
-  const { proxy, attach } = await libraryProxy(t, servers, { ownStart: 'with-client' })
-  const { client, connection } = await attach()
-  await client.open()
+  const { client, connection, proxy } = await proxyWithClient(t, servers, { ownStart: 'with-client' })
   await client.call('s__nonce', { n: '1' })
   assert.equal(proxy.status()[0]?.state, 'connected')
   await connection.close()

@@ -7,7 +7,7 @@ import { limits } from '../../src/index.js'
 import { ProcessTree } from '../../src/upstream/process/process-tree.js'
 import { failure, said } from './support/client.js'
 import { textAt } from './support/json.js'
-import { libraryProxy } from './support/library.js'
+import { proxyWithClient } from './support/library.js'
 import { nodeProgram } from './support/programs.js'
 import { gone, until, untilAnswered } from './support/waiting.js'
 
@@ -19,9 +19,7 @@ describe('a server with memoryLimitMB', { skip }, () => {
   for (const who of ['take', 'child']) {
     test(`${who}: above it every call gets one error that says so, and it comes back`, async (t) => {
       const servers = { s: nodeProgram('hog.mjs', {}, { memoryLimitMB: 250, restartDelay: 1 }) }
-      const { attach, proxy, log } = await libraryProxy(t, servers, { limits: hurried })
-      const { client } = await attach()
-      await client.open()
+      const { client, proxy, log } = await proxyWithClient(t, servers, { limits: hurried })
       const first = said(await client.call('s__pid'))
       const pending = Array.from({ length: 20 }, (_, at) => client.call('s__never', {}, undefined, `p${at}`))
       await client.call(`s__${who}`, { mb: 120 })

@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { readFileSync, realpathSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { failure, said } from './support/client.js'
-import { libraryProxy } from './support/library.js'
+import { proxyWithClient } from './support/library.js'
 import { itServer } from './support/programs.js'
 import { type Spawned, scratch, spawnProxy } from './support/spawned.js'
 import { until } from './support/waiting.js'
@@ -75,9 +75,7 @@ describe('what children see', () => {
     const script = 'console.error(JSON.stringify(process.argv.slice(1)));setTimeout(()=>process.exit(3),50)'
     const cwd = realpathSync(scratch(t))
     const servers = { s: { command: process.execPath, args: ['-e', script, ...args], cwd, restart: false } }
-    const { proxy, attach, log } = await libraryProxy(t, servers)
-    const { client } = await attach()
-    await client.open()
+    const { client, proxy, log } = await proxyWithClient(t, servers)
     await until(() => proxy.status()[0]?.state === 'error')
     const line = log.find(({ details }) => details?.['stream'] === 'stderr')
     assert.equal(line?.message, JSON.stringify(args))

@@ -71,3 +71,13 @@ export async function libraryProxy(
     },
   }
 }
+
+/** A proxy and a client with an open session. */
+export async function proxyWithClient(
+  ...args: Parameters<typeof libraryProxy>
+): Promise<TestProxy & Attached> {
+  const made = await libraryProxy(...args)
+  const attached = await made.attach()
+  await attached.client.open()
+  return { ...made, ...attached }
+}
