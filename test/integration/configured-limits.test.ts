@@ -1,50 +1,15 @@
-// Limits that the configuration sets, as a user sees them hold.
+// A limit of the configuration, as a user sees it hold.
 
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
-import { FakeRuntime } from '../upstream/support/fake-runtime.js'
-import { failure } from './support/client.js'
-import { listAt } from './support/json.js'
-import { libraryProxy } from './support/library.js'
-import { type Act, opening, scripted, simple, timed } from './support/scripted.js'
+import { test } from 'node:test'
+import { enter, scripted, simple } from './support/scripted.js'
 
-describe('processesMax', () => {
-  test('holds for the first start of all servers', async (t) => {
-    const runtime = new FakeRuntime()
-    const servers = Object.fromEntries(['s0', 's1', 's2', 's3'].map((name) => [name, { command: name }]))
-    const { attach, proxy } = await libraryProxy(t, servers, { runtime, eager: true }, { processesMax: 2 })
-    await runtime.pass(1000, 50)
-    const { client } = await attach()
-    await runtime.until(client.open())
-    const list = await runtime.until(client.request('tools/list'))
-    assert.equal(listAt(list.value, 'result', 'tools').length, 2)
-    assert.equal(runtime.children.length, 2)
-    assert.match(
-      proxy
-        .status()
-        .map(({ error }) => error)
-        .join(),
-      /'s3' cannot be started: 2 processes run already, which is processesMax/,
-    )
-  })
-
-  test('ends an idle process for a call; while none is idle, the call waits until its time is over', async (t) => {
-    const act: Act = (method, child) =>
-      method === 'tools/call' && child.command === 'a' && isStuck ? undefined : simple(method, child)
-    let isStuck = false
-    const it = await scripted(t, { a: {}, b: { timeout: 5000 } }, act, {}, { processesMax: 1 })
-    const party = await it.attach()
-    await timed(it, opening(party))
-    for (const name of ['a', 'b', 'a', 'b']) {
-      const { heard } = await timed(it, party.client.call(`${name}__t`))
-      assert.match(heard.text, new RegExp(`"text":"${name}"`))
-    }
-    isStuck = true
-    void party.client.call('a__t').catch(() => {})
-    await it.runtime.pass(1000)
-    const { heard, ms } = await timed(it, party.client.call('b__t'))
-    assert.equal(failure(heard)[2], 'overloaded')
-    assert.match(heard.text, /'b' cannot be started: 1 processes run already, which is processesMax/)
-    assert.ok(ms >= 5000 && ms < 6000, `${ms}`)
-  })
+test('processesMax holds for the first start of all servers', async (t) => {
+  const servers = { s0: {}, s1: {}, s2: {}, s3: {} }
+  const it = await scripted(t, servers, simple, { eager: true }, { processesMax: 2 })
+  const { client } = await enter(it)
+  assert.equal((await it.runtime.until(client.toolNames())).length, 2)
+  assert.equal(it.runtime.children.length, 2)
+  const errors = it.proxy.status().map(({ error }) => error)
+  assert.match(errors.join(), /'s3' cannot be started: 2 processes run already, which is processesMax/)
 })

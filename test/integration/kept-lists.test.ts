@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
-import { at, parsed, textAt } from './support/json.js'
+import { at } from './support/json.js'
 import { cli, itServer } from './support/programs.js'
-import { type Servers, type Spawned, configFile, scratch, spawnProgram } from './support/spawned.js'
+import { type Spawned, configFile, scratch, spawnProgram } from './support/spawned.js'
 import { until, untilAnswered } from './support/waiting.js'
 
 /** A person's machine: a home folder, a configuration, and a server that is ready once a file is there. */
@@ -16,17 +16,12 @@ class Machine {
   readonly #go: string
   readonly #config: string
 
-  constructor(
-    scope: TestContext,
-    more: Readonly<Record<string, unknown>> = {},
-    others: Servers = {},
-    config: Readonly<Record<string, unknown>> = { startupGraceMs: 60_000 },
-  ) {
+  constructor(scope: TestContext) {
     this.#scope = scope
     this.home = scratch(scope)
     this.#go = join(this.home, 'go')
-    const late = { ...itServer({ IT_START: `late:${this.#go}` }), ...more }
-    this.#config = configFile(scope, { late, ...others }, config)
+    const late = itServer({ IT_START: `late:${this.#go}` })
+    this.#config = configFile(scope, { late }, { startupGraceMs: 60_000 })
     this.ready(true)
   }
 
@@ -40,21 +35,21 @@ class Machine {
     return spawnProgram(this.#scope, process.execPath, all, { env: { ...process.env, HOME: this.home } })
   }
 
-  /** Whether the lists of a server are kept. */
-  get described(): boolean {
-    return jsonFilesIn(this.#kept).some((path) => readFileSync(path, 'utf8').includes('"description"'))
+  /** The texts of the files with kept lists. */
+  get kept(): readonly string[] {
+    const folder = join(this.home, '.mcps-proxy', 'kept')
+    const names = existsSync(folder) ? readdirSync(folder) : []
+    return names
+      .filter((name) => name.endsWith('.json'))
+      .map((name) => readFileSync(join(folder, name), 'utf8'))
   }
 
-  /** Until they are; `left` has ended. */
+  /** Resolves when the lists of the server are kept; `left` has ended. */
   async untilDescribed(left: Spawned): Promise<void> {
-    const state = (): string => {
-      const files = existsSync(this.#kept)
-        ? readdirSync(this.#kept).filter((name) => !name.startsWith('.'))
-        : []
-      const texts = files.map((name) => `${name}: ${readFileSync(join(this.#kept, name), 'utf8')}`)
-      return [left.stderr, ...texts].join('\n')
-    }
-    await untilAnswered(() => Promise.resolve(this.described), state)
+    await untilAnswered(
+      () => Promise.resolve(this.kept.some((text) => text.includes('"description"'))),
+      () => [left.stderr, ...this.kept].join('\n'),
+    )
   }
 
   /** Whether a detached process waits for the end of the proxy. */
@@ -68,27 +63,6 @@ class Machine {
     })
     return lines.some((line) => line.includes('\0warm-up\0') && line.includes(this.#config))
   }
-
-  /** Servers of which something is kept. */
-  get kept(): string[] {
-    return namesKept(this.#kept)
-  }
-
-  get #kept(): string {
-    return join(this.home, '.mcps-proxy', 'kept')
-  }
-}
-
-function namesKept(folder: string): string[] {
-  return jsonFilesIn(folder).flatMap((path) => {
-    const servers = at(parsed(readFileSync(path, 'utf8')), 'servers')
-    return Object.values(Object(servers)).map((entry) => textAt(entry, 'name'))
-  })
-}
-
-function jsonFilesIn(folder: string): string[] {
-  const names = existsSync(folder) ? readdirSync(folder) : []
-  return names.filter((name) => name.endsWith('.json')).map((name) => join(folder, name))
 }
 
 async function toolsOf({ client }: Spawned): Promise<unknown> {

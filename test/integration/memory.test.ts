@@ -16,29 +16,25 @@ const MiB = 1024 * 1024
 const hurried = { ...limits, upstream: { ...limits.upstream, memoryWatchMs: 100 } }
 
 describe('a server with memoryLimitMB', { skip }, () => {
-  for (const who of ['take', 'child']) {
-    test(`${who}: above it every call gets one error that says so, and it comes back`, async (t) => {
-      const servers = { s: nodeProgram('hog.mjs', {}, { memoryLimitMB: 250, restartDelay: 1 }) }
-      const { client, proxy, log } = await proxyWithClient(t, servers, { limits: hurried })
-      const first = said(await client.call('s__pid'))
-      const pending = Array.from({ length: 20 }, (_, at) => client.call('s__never', {}, undefined, `p${at}`))
-      await client.call(`s__${who}`, { mb: 120 })
-      await until(() => (proxy.status()[0]?.gauges.memoryBytes ?? 0) > 120 * MiB)
-      void client.call(`s__${who}`, { mb: 200 }).catch(() => undefined)
-      for (const heard of await Promise.all(pending)) {
-        assert.deepEqual(failure(heard), [-32603, 's', 'memory-limit'])
-        assert.match(textAt(heard.value, 'error', 'message'), /used \d{3} MB of the 250 MB of memoryLimitMB/)
-      }
-      const again = said(await client.call('s__pid'))
-      assert.notEqual(again, first)
-      await until(() => gone(Number(first)))
-      assert.equal(proxy.status()[0]?.state, 'connected')
-      for (let at = 0; at < 20; at++) assert.equal(client.answersTo(`p${at}`), 1)
-      assert(
-        log.some(({ level, message }) => level === 'error' && /memoryLimitMB and was ended/.test(message)),
-      )
-    })
-  }
+  test('whose child takes more answers each call with one error that says so, and comes back', async (t) => {
+    const servers = { s: nodeProgram('hog.mjs', {}, { memoryLimitMB: 250, restartDelay: 1 }) }
+    const { client, proxy, log } = await proxyWithClient(t, servers, { limits: hurried })
+    const first = said(await client.call('s__pid'))
+    const pending = Array.from({ length: 20 }, (_, at) => client.call('s__never', {}, undefined, `p${at}`))
+    await client.call('s__take', { mb: 120 })
+    await until(() => (proxy.status()[0]?.gauges.memoryBytes ?? 0) > 120 * MiB)
+    void client.call('s__take', { mb: 200 }).catch(() => undefined)
+    for (const heard of await Promise.all(pending)) {
+      assert.deepEqual(failure(heard), [-32603, 's', 'memory-limit'])
+      assert.match(textAt(heard.value, 'error', 'message'), /used \d{3} MB of the 250 MB of memoryLimitMB/)
+    }
+    const again = said(await client.call('s__pid'))
+    assert.notEqual(again, first)
+    await until(() => gone(Number(first)))
+    assert.equal(proxy.status()[0]?.state, 'connected')
+    for (let at = 0; at < 20; at++) assert.equal(client.answersTo(`p${at}`), 1)
+    assert(log.some(({ level, message }) => level === 'error' && /memoryLimitMB and was ended/.test(message)))
+  })
 })
 
 const group = process.platform === 'linux' ? Number(ownStat()[2]) : process.pid

@@ -31,22 +31,6 @@ describe('a server that asks a client without a session', () => {
     await closed(it)
   })
 
-  test('ends its process when its client is gone, or has asked nothing for long', async (t) => {
-    for (const isGone of [true, false]) {
-      const { it, server, party, ask, begin } = await stage(t)
-      const { state } = await begin()
-      let ended = false
-      void server.child?.exited.then(() => (ended = true))
-      if (isGone) await party.connection.close()
-      else await ask({ name: 's__t', requestState: state, inputResponses: { q1: accepted } })
-      await it.runtime.pass(isGone ? 1000 : 200_000, 100)
-      assert.equal(ended, isGone)
-      await it.runtime.pass(500_000, 1000)
-      assert(ended)
-      await closed(it)
-    }
-  })
-
   test('may finish, or take its question back, before the answer comes', async (t) => {
     for (const isWithdrawn of [false, true]) {
       const { it, server, ask, begin } = await stage(t)

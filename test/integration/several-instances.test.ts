@@ -91,21 +91,6 @@ describe('a session that a server keeps in the memory of a process', () => {
     await closed
   })
 
-  test('is refused to every other principal', async (t) => {
-    const tokens = [tokenOf('a', 'mcps_a'), tokenOf('b', 'mcps_b')]
-    const [one, two] = await instances(t, { servers: isolated, server: { tokens } })
-    const headers = await opened(one, { headers: bearer('mcps_a') })
-    assert.equal((await ask(two, { ...headers, ...bearer('mcps_b') }, 'ping')).status, 404)
-    assert.equal((await ask(two, headers, 'ping')).status, 200)
-  })
-
-  test('has ended with its instance', async (t) => {
-    const [one, two] = await instances(t, { servers: isolated })
-    const headers = await opened(one)
-    await one.gateway.close(0)
-    assert.equal((await ask(two, headers, 'ping')).status, 404)
-  })
-
   test('tells of a call whose instance does not answer that it may have been done', async (t) => {
     const [one, two] = await instances(t, { servers: isolated })
     const headers = await opened(one)
@@ -208,15 +193,6 @@ describe('a client whose requests go to two instances', () => {
     await ask(one, headers, 'tools/call', { name: 's__tell', arguments: updated })
     assert.match((await standalone?.next())?.data ?? '', /resources\/updated/)
     standalone?.cut()
-  })
-
-  test('ends its session on both', async () => {
-    const [one, two] = pair
-    const headers = await opened(one)
-    assert.equal((await ask(two, headers, 'ping')).status, 200)
-    assert.equal((await send(two.port, { method: 'DELETE', headers })).status, 200)
-    await untilAnswered(async () => (await ask(one, headers, 'ping')).status === 404)
-    assert.equal((await ask(two, headers, 'ping')).status, 404)
   })
 
   test('comes back without a session to the other one, and its call goes on', async () => {
