@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { at, listAt, textAt } from './support/json.js'
-import { type Scripted, closed, scripted, timed } from './support/scripted.js'
+import { type Act, type Scripted, closed, scripted, stateless, timed } from './support/scripted.js'
 import type { Scope } from './support/spawned.js'
 import { claim } from './support/claim.js'
 
@@ -18,8 +18,6 @@ interface Stage {
   readonly it: Scripted
   /** The params of each call. */
   readonly calls: unknown[]
-  /** The ids under which the server had them. */
-  readonly ids: string[]
 }
 
 async function stage(
@@ -29,33 +27,13 @@ async function stage(
   more: Parameters<typeof scripted>[4] = {},
 ): Promise<Stage> {
   const calls: unknown[] = []
-  const ids: string[] = []
-  const it = await scripted(
-    t,
-    Object.fromEntries(servers.map((name) => [name, { argumentChecks: 'off', protocol: '2026-07-28' }])),
-    (method, child, params) => {
-      switch (method) {
-        case 'server/discover':
-          return '{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{}},"ttlMs":0,"cacheScope":"private"}'
-        case 'tools/list':
-          return '{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private"}'
-        case 'tools/call':
-        case 'resources/read':
-          ids.push(child.lastId)
-          return child.command === 'nothing'
-            ? (child.say(
-                `{"jsonrpc":"2.0","id":${child.lastId},"error":{"code":-32602,"message":"Resource not found"}}`,
-              ),
-              undefined)
-            : JSON.stringify(answers[calls.push(params) - 1]?.(params) ?? {})
-        default:
-          return '{"resultType":"complete","resources":[],"resourceTemplates":[],"prompts":[],"ttlMs":0,"cacheScope":"private"}'
-      }
-    },
-    {},
-    more,
-  )
-  return { it, calls, ids }
+  const act: Act = (_method, child, params) =>
+    child.command === 'nothing'
+      ? { error: '{"code":-32602,"message":"Resource not found"}' }
+      : JSON.stringify(answers[calls.push(params) - 1]?.(params) ?? {})
+  const entries = servers.map((name) => [name, { argumentChecks: 'off', protocol: '2026-07-28' }])
+  const it = await scripted(t, Object.fromEntries(entries), stateless(act), {}, more)
+  return { it, calls }
 }
 
 const asks = (inputRequests: object, requestState?: string) => (): object => ({

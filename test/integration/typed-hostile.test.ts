@@ -2,54 +2,32 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import type { FakeChild } from '../upstream/support/fake-runtime.js'
 import { codeOf, forms } from './support/asking.js'
 import { claim } from './support/claim.js'
-import { type RawClient } from './support/client.js'
 import { listAt, textAt } from './support/json.js'
-import { type Act, type Scripted, closed, scripted, timed } from './support/scripted.js'
+import { type Act, type Scripted, closed, scripted, stateless, timed } from './support/scripted.js'
 import type { Scope } from './support/spawned.js'
 
-const hints = '"ttlMs":0,"cacheScope":"private"'
-const complete = '"resultType":"complete"'
-const done = `{${complete},"content":[{"type":"text","text":"done"}]}`
+const done = '{"resultType":"complete","content":[{"type":"text","text":"done"}]}'
 const form = '{"method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}'
 
 interface Stage {
   readonly it: Scripted
-  readonly client: RawClient
-  readonly child: () => FakeChild
   readonly call: (params?: object) => Promise<unknown>
   calls: number
 }
 
-/** A server that answers calls so, or with an error, and keeps what it is answered. */
-async function stage(t: Scope, answer: (child: FakeChild) => ReturnType<Act>): Promise<Stage> {
-  let last: FakeChild | undefined
-  const act: Act = (method, child) => {
-    last = child
-    switch (method) {
-      case 'server/discover':
-        return `{${complete},"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},${hints}}`
-      case 'tools/list':
-        return `{${complete},"tools":[{"name":"t","inputSchema":{"type":"object"}}],${hints}}`
-      case 'tools/call':
-        made.calls++
-        return answer(child)
-      default:
-        return undefined
-    }
-  }
+/** A server that answers calls so, or with an error. */
+async function stage(t: Scope, answer: () => ReturnType<Act>): Promise<Stage> {
+  const act = stateless(() => {
+    made.calls++
+    return answer()
+  }, '{"tools":{}}')
   const it = await scripted(t, { s: { argumentChecks: 'off', protocol: '2026-07-28' } }, act)
   const { client } = await it.attach()
   const made: Stage = {
     it,
-    client,
     calls: 0,
-    child: () => {
-      assert(last !== undefined)
-      return last
-    },
     call: async (params = {}) => {
       const asked = client.request('tools/call', { name: 's__t', ...params, _meta: claim(forms) })
       return (await timed(it, asked)).heard.value

@@ -44,6 +44,22 @@ export const simple = (method: string, child: FakeChild): string => {
 
 export type ScriptedOptions = Omit<ProxyOptions, 'runtime'> & { readonly runtime?: FakeRuntime }
 
+const hints = '"ttlMs":0,"cacheScope":"private"'
+
+/** A server of 2026-07-28 with one tool \`t\`; \`call\` gets calls and reads. */
+export const stateless =
+  (call: Act, capabilities = '{"tools":{},"resources":{}}'): Act =>
+  (method, child, params) => {
+    if (method === 'tools/call' || method === 'resources/read') return call(method, child, params)
+    const lists =
+      '"tools":[{"name":"t","inputSchema":{"type":"object"}}],"prompts":[],"resources":[],"resourceTemplates":[]'
+    const members =
+      method === 'server/discover'
+        ? `"supportedVersions":["2026-07-28"],"capabilities":${capabilities}`
+        : lists
+    return `{"resultType":"complete",${members},${hints}}`
+  }
+
 /** The command of each server is its name. */
 export async function scripted(
   t: Scope,
