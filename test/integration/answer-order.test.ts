@@ -1,4 +1,4 @@
-// Which answer comes first, where a client writes many messages at once.
+// The order of the answers to many messages in one write.
 
 import { strict as assert } from 'node:assert'
 import { type TestContext, describe, test } from 'node:test'
@@ -17,7 +17,7 @@ const initialize = (capabilities: unknown = {}): string =>
     clientInfo: { name: 'it', version: '1' },
   })
 
-/** What came, by its id or else by its method, in its order. */
+/** The ids, or else the methods, of the messages that came. */
 const order = ({ heard }: RawClient): unknown[] =>
   heard.map(({ value }) => at(value, 'id') ?? at(value, 'method'))
 

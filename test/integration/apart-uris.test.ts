@@ -1,4 +1,4 @@
-// Two servers list one `ui://` address for apps of their own: a client gets the app of the tool that it called.
+// Two servers list different apps under one `ui://` address: a client gets the app of the tool that it called.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'

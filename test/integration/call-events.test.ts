@@ -1,4 +1,4 @@
-// The events of calls in all combinations of client and server: who has called, what was on the wire, and what came of it.
+// The events of calls in all combinations of client and server: the caller, the bytes on the wire, and the outcome.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'

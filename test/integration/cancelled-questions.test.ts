@@ -1,4 +1,4 @@
-// What a server may ask a client of 2026-07-28 after a call was cancelled that the server has not answered.
+// Questions to a client of 2026-07-28 after the cancel of a call that the server has not answered.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'

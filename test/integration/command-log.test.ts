@@ -1,4 +1,4 @@
-// What the command says of its work, on stderr and in its file, and never on stdout.
+// The log of the command, on stderr and in its file, and never on stdout.
 
 import { strict as assert } from 'node:assert'
 import { spawn } from 'node:child_process'

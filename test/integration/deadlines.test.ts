@@ -24,7 +24,7 @@ const answers: Readonly<Record<string, string>> = {
   'resources/templates/list': '{"resourceTemplates":[]}',
 }
 
-/** A server that does not answer these methods; what it is asked is kept. */
+/** A server that does not answer these methods, and keeps its requests. */
 function silent(asked: Asked[], ...unanswered: readonly string[]): Act {
   return (method, child, params) => {
     asked.push({ method, id: child.lastId, params })

@@ -40,7 +40,7 @@ function toPublic(service: string, { method, params }: Line): string {
   return params.replace('"ref/prompt","name":"', `"ref/prompt","name":"${service}__`)
 }
 
-/** What the list of one server becomes: names and marks in each item, cut out of the raw text. */
+/** The public list of one server: names and marks are edited in the raw text. */
 function toPublicList(service: string, text: string): string {
   const list = parsed(text)
   const tools = listAt(list, 'result', 'tools')
@@ -101,7 +101,7 @@ function withResultLast(text: string, value: unknown): string {
   return `{"jsonrpc":"2.0","id":${id},"result":${object}}`
 }
 
-/** What `initialize` says does not depend on how fast a server starts. */
+/** The result of `initialize` waits for every server. */
 const patient = { limits: { ...limits, initializeGraceMs: HANG_MS } }
 
 async function pair(

@@ -1,4 +1,4 @@
-// How the built program ends: by a signal, by its client, by a fault of its own.
+// The end of the built program: by a signal, by its client, or by a fault in it.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

@@ -22,7 +22,7 @@ interface Less {
   readonly statelessMax?: number
 }
 
-/** Attaches clients, each of which is a principal of its own. */
+/** Attaches clients with different principals. */
 async function clientsOf(scope: Scope, servers: Servers, less: Less = {}): Promise<() => Promise<RawClient>> {
   const { session, stateless } = limits
   const own = {
@@ -217,7 +217,7 @@ describe('who listens for tasks', () => {
 
   test('hears of them again when the server was started anew, as far as it still has them', async () => {
     const c = await attach()
-    // What a server that is still starting has is not waited for as long as that may take.
+    // The client listens once the server has started, since `listen` does not wait for a start.
     await begun(c, 'mortal__work', { id: 'before' })
     listen(c, 'old', ['before'])
     await acknowledged(c, 'old')

@@ -1,4 +1,4 @@
-// What a proxy tells whoever embeds it.
+// The events of a proxy for the program that embeds it.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
@@ -14,7 +14,7 @@ import { until } from './support/waiting.js'
 const a = itServer({ IT_NAME: 'a' }, { restartDelay: 10 })
 const b = itServer({ IT_NAME: 'b' })
 
-/** Everything of these events that is told, and a look at what has come. */
+/** Listeners that keep every event. */
 function listening() {
   const servers: ServerEvent[] = []
   const lists: ListsEvent[] = []
@@ -116,7 +116,7 @@ describe('session events of what serves', () => {
     const { port } = serving
     const first = await handshake(port)
     const second = await handshake(port)
-    // Whoever calls without a session has none.
+    // A call without a session has no session event.
     await send(port, { body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' })
     await send(port, { method: 'DELETE', headers: first })
     const streams = [

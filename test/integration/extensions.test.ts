@@ -25,7 +25,7 @@ interface Extended {
 
 const extended = (isOfSessions: boolean, says: object = everything): Extended => ({ isOfSessions, says })
 
-/** Servers with a tool `told`, which says what they were told of their client. */
+/** Servers with a tool `told`, whose result is the capabilities of the client. */
 function actOf(servers: Readonly<Record<string, Extended>>): Act {
   const declared = new Map<FakeChild, unknown>()
   return (method, child, params) => {
@@ -51,7 +51,7 @@ function actOf(servers: Readonly<Record<string, Extended>>): Act {
   }
 }
 
-/** What a client is told of the servers, and what `s` is told of the client. */
+/** The capabilities that the client sees, and those that the server `s` sees. */
 interface Told {
   readonly shown: unknown
   readonly told: unknown
@@ -59,7 +59,7 @@ interface Told {
 
 type Ask = (c: RawClient, it: Scripted) => Promise<Told>
 
-/** A client of a session, which can be asked something, so that it has servers of its own. */
+/** A client with a session and roots, which does not share its servers. */
 const ofSession: Ask = async (c, { runtime }) => {
   const opened = await runtime.until(c.open({ ...everything, roots: {} }, '2025-11-25'))
   const shown = at(opened, 'capabilities')
@@ -81,7 +81,7 @@ const ofNone: Ask = async (c, { runtime }) => {
 async function askIn(t: Scope, servers: Readonly<Record<string, Extended>>, ask: Ask): Promise<Told> {
   const names = Object.keys(servers)
   const it = await scripted(t, Object.fromEntries(names.map((name) => [name, {}])), actOf(servers))
-  // Servers have said what they are before the client asks.
+  // The servers have started before the client asks.
   const { client: first } = await it.attach()
   await it.runtime.until(first.request('tools/list'))
   return ask((await it.attach()).client, it)
@@ -92,7 +92,7 @@ const partsOf = (capabilities: unknown): unknown => ({
   ...(at(capabilities, 'extensions') !== undefined && { extensions: at(capabilities, 'extensions') }),
 })
 
-/** Of the client: what is declared in a session is passed on to a server of the client's own. */
+/** The part of a session that reaches a server which no other client shares. */
 const inSession = { experimental, extensions: { ...ui, ...vendor } }
 
 const cells: readonly [

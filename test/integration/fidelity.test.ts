@@ -1,4 +1,4 @@
-// What two parsers could read differently crosses unchanged, in both directions.
+// Texts that two parsers could read differently cross unchanged, in both directions.
 
 import { strict as assert } from 'node:assert'
 import { writeFileSync } from 'node:fs'
@@ -56,7 +56,7 @@ describe('values', () => {
     await client.open()
   })
 
-  /** What the server gets for this line, but for its own id. */
+  /** The line that the server gets, with `$ID` in place of its id. */
   async function taken(line: string): Promise<string> {
     const id = `id-${client.nextId()}`
     const answer = client.answer(id)
@@ -67,7 +67,7 @@ describe('values', () => {
       .replace(/("id"\s*:\s*)\d+/, '$1$ID')
   }
 
-  /** What the client gets when the server answers with this. */
+  /** The line that the client gets for this answer of the server. */
   async function given(text: string, as = 'result'): Promise<string> {
     const id = `id-${client.nextId()}`
     const { text: line } = await client.call('e__give', { b64: base64(text), as }, undefined, id)

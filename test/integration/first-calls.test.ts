@@ -1,4 +1,4 @@
-// What the first clients of a proxy wait for, and what they do not.
+// The waits of the first clients of a proxy.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'

@@ -155,7 +155,7 @@ interface Life {
   readonly ms: number
 }
 
-/** What one client was listed that leaves right after that, and after how long; it gives up after `patienceMs`. */
+/** One client that lists and leaves, or gives up after `patienceMs`. */
 async function life(
   t: Scope,
   files: MemoryFiles,

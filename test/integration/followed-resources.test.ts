@@ -1,4 +1,4 @@
-// What clients want of a server for longer: resources that they follow, a log level, an answer to come.
+// Lasting wishes of clients: resources that they follow, a log level, an answer to come.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'

@@ -15,7 +15,7 @@ import { type LibraryClient, clientLibrary, missing } from './support/sdk-v2.js'
 import { freePort } from './support/free-port.js'
 import { gatewayOf } from './support/gateway.js'
 
-/** A person who allows everything, and the memory of a client. */
+/** A person who allows everything, and the store of a client. */
 class Person implements OAuthClientProvider {
   readonly redirectUrl = 'http://127.0.0.1:1/callback'
   readonly clientMetadata = {

@@ -1,4 +1,4 @@
-// Nobody is left behind, however the proxy ends.
+// No process of a server outlives the proxy, however that ends.
 
 import { strict as assert } from 'node:assert'
 import { spawn } from 'node:child_process'
@@ -13,13 +13,13 @@ import { HANG_MS, until } from './support/waiting.js'
 
 const skip = process.platform !== 'linux'
 
-/** A server that is three processes, none of which goes when it is asked to. */
+/** A server of three processes that ignore SIGTERM. */
 function tree(mark: string, env: Readonly<Record<string, string>> = {}): ServerEntry {
   const args = [program('tree.mjs')]
   return { command: process.execPath, args, env: { [markName]: mark, ...env } }
 }
 
-/** A server that is gone at once, and what it leaves in its group. */
+/** A server that exits immediately and leaves a process in its group. */
 function leaving(mark: string): ServerEntry {
   return {
     command: '/bin/sh',
@@ -28,14 +28,14 @@ function leaving(mark: string): ServerEntry {
   }
 }
 
-/** A mark that is cleaned up whatever comes of the test. */
+/** A mark; processes that carry it are killed after the test. */
 function newMark(scope: Scope, name: string): string {
   const mark = `${name}-${process.pid}`
   scope.after(() => killMarked(mark))
   return mark
 }
 
-/** The guardian of a proxy: the child of it that says so. */
+/** The guardian of a proxy, found by its command line. */
 function guardianOf(proxy: number): number | undefined {
   return childrenOf(proxy).find((pid) => read(`/proc/${pid}/cmdline`).includes('mcps-proxy-guardian'))
 }
@@ -48,7 +48,7 @@ function read(path: string): string {
   }
 }
 
-/** What follows the name of the program: state, parent, group, session, … */
+/** The fields behind the name of the program: state, parent, group, session, … */
 function stat(pid: number): string[] {
   const text = read(`/proc/${pid}/stat`)
   return text.slice(text.lastIndexOf(')') + 2).split(' ')
@@ -65,7 +65,7 @@ function childrenOf(parent: number | undefined): number[] {
     .filter((pid) => parentOf(pid) === parent)
 }
 
-/** What stands behind the descriptors of a process, in their order. */
+/** The targets of the descriptors of a process, in their order. */
 function heldBy(pid: number): string[] {
   const folder = `/proc/${pid}/fd`
   const descriptors = readdirSync(folder).map(Number)
@@ -157,7 +157,7 @@ describe('kill -9 in the moment of a fork', { skip, concurrency: false }, () => 
   test('takes along a server whose program begins when the guardian has looked already', async (t) => {
     const mark = newMark(t, 'late')
     const shell = startGuardianShell(process.env)
-    // It ends whatever has this among its variables: only what this test has started.
+    // The shell ends every process with this variable, which only processes of this test have.
     shell.write(`? ${markName}=${mark}\n`)
     shell.end()
     await until(() => childrenOf(shell.pid).some((pid) => read(`/proc/${pid}/cmdline`).startsWith('sleep')))
@@ -177,7 +177,7 @@ describe('a guardian', { skip, concurrency: false }, () => {
     assert.equal(readlinkSync(`/proc/${guardian}/cwd`), '/')
     const [input, ...others] = heldBy(guardian)
     assert.match(input ?? '', /^socket:/)
-    // Whoever started these tests may have left descriptors open to everybody.
+    // The parent of this process may have left descriptors open.
     const inherited = new Set(heldBy(process.pid))
     assert.deepEqual(
       others.filter((held) => !inherited.has(held)),

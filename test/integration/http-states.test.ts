@@ -1,4 +1,4 @@
-// A state over HTTP whose retry is given up by the end of its connection.
+// A state over HTTP whose retry is cancelled by the end of its connection.
 
 import { request } from 'node:http'
 import { test } from 'node:test'

@@ -9,7 +9,7 @@ import { cli, itServer } from './support/programs.js'
 import { type Spawned, configFile, scratch, spawnProgram } from './support/spawned.js'
 import { until, untilAnswered } from './support/waiting.js'
 
-/** A person's machine: a home folder, a configuration, and a server that is ready once a file is there. */
+/** A person's machine: a home folder, a configuration, and a server that is ready once a file exists. */
 class Machine {
   readonly home: string
   readonly #scope: TestContext

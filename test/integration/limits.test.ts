@@ -144,7 +144,7 @@ describe('limits of a server', () => {
       method === 'tools/call' && isStuck ? undefined : simple(method, child)
     const it = await scripted(t, { s: { concurrency: 1 } }, act, { limits: some })
     const { client } = await enter(it)
-    // From the second call on nobody waits for the validator.
+    // The first call waits for the validator.
     await timed(it, client.call('s__t'))
     isStuck = true
     client.send('{"jsonrpc":"2.0","id":"held","method":"tools/call","params":{"name":"s__t"}}')

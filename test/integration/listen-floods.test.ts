@@ -1,4 +1,4 @@
-// Clients without a session that want to hear of more than there is, and servers that do not answer them.
+// Clients without a session that subscribe to too many resources, and servers that do not answer.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'

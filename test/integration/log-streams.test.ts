@@ -34,7 +34,7 @@ async function session(t: Scope): Promise<Session> {
   }
 }
 
-/** What the server was sent until now. */
+/** The lines that the server has got. */
 async function lines(call: Session['call'], id: number): Promise<string[]> {
   const [answer] = await call(id, 'seen', {})
   const said = parsed(textAt(answer, 'result', 'content', 0, 'text'))

@@ -1,4 +1,4 @@
-// A configuration that leads to itself, as a person writes it who moves a client's file as it is.
+// A configuration that leads to itself, for example a client's file that was moved unchanged.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'

@@ -15,7 +15,7 @@ const servers = Object.fromEntries(
 const isChange = (value: unknown): boolean => at(value, 'method') === 'notifications/tools/list_changed'
 const textOf = (value: unknown): string => textAt(value, 'result', 'content', 0, 'text')
 
-/** A client of an older revision, with a form of answers to whatever it is asked. */
+/** A client of an older revision that answers every question. */
 async function person(t: Scope, protocol: string): Promise<RawClient> {
   const gateway = await gatewayOf(t, { mcpServers: servers })
   const way = ['--allow-http', '--transport', 'http-only', '--protocol', protocol]

@@ -39,7 +39,7 @@ describe('a server with memoryLimitMB', { skip }, () => {
 
 const group = process.platform === 'linux' ? Number(ownStat()[2]) : process.pid
 
-/** What this process and its companions use, as a platform tells it. */
+/** The memory of this process group, measured as on that platform. */
 async function told(platform: string): Promise<number> {
   return (await new ProcessTree(() => 0, platform).memoryOf(group)) ?? 0
 }
@@ -64,7 +64,7 @@ describe('the memory of a process group', { skip }, () => {
   })
 })
 
-/** What follows our own name in the table of processes. */
+/** The fields behind the name of this process in `/proc`. */
 function ownStat(): string[] {
   const stat = readFileSync('/proc/self/stat', 'latin1')
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')

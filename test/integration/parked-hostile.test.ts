@@ -1,4 +1,4 @@
-// Clients without a session that mean harm, or ask for more than there is, while servers ask.
+// Hostile and excessive requests of clients without a session, while servers ask.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'

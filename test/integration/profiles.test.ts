@@ -58,10 +58,10 @@ const configured = (more: object = {}): Readonly<Record<string, unknown>> => ({
   },
 })
 
-/** What clients are told of servers does not depend on how fast these start. */
+/** The result of `initialize` waits for every server. */
 const patient = { limits: { ...limits, initializeGraceMs: 60_000 } }
 
-/** A client by another author, which remembers what it is told. */
+/** A client by another author, which keeps its notifications. */
 class Viewer {
   readonly told: string[] = []
   readonly client = new Client({ name: 'viewer', version: '1' })

@@ -55,7 +55,7 @@ async function opened(scope: Scope, first: Configuration, options: GatewayOption
 const callBody = (name: string, args: unknown, id: number | string = 1): string =>
   message('tools/call', id, { name, arguments: args })
 
-/** What an answer of the test server says, as JSON or as the last event. */
+/** The text of a result of the test server, from JSON or the last event. */
 function said({ body }: Pick<Answer, 'body'>): unknown {
   const json = body.startsWith('{') ? body : (/data: (\{.*\})\n\n$/s.exec(body)?.[1] ?? body)
   return parsed(textAt(parsed(json), 'result', 'content', 0, 'text'))
@@ -106,7 +106,7 @@ describe('reload over HTTP', () => {
     const { body } = await send(port, { path: '/api/status', method: 'GET', headers: { accept: '*/*' } })
     assert.deepEqual(Object.keys(Object(at(parsed(body), 'schemas'))), ['default', 'fresh'])
 
-    // Nobody can release the call any more, so it is answered when the drain time is over.
+    // No client can release the call any more, so it is answered when the drain time is over.
     const answer = await running
     assert.equal(
       at(parsed(/\{.*\}/.exec(answer.body)?.[0] ?? ''), 'error', 'data', 'reason'),

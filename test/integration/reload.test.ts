@@ -17,7 +17,7 @@ const changed = {
 const told = ({ client }: Attached, method: string): number =>
   client.count((value) => at(value, 'method') === method)
 
-/** Whatever was to be told of the change has been told. */
+/** Waits until all notifications of the change have come. */
 async function quiet({ client }: Attached): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 4 * limits.session.changeDelayMs))
   await client.request('ping')

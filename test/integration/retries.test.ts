@@ -1,4 +1,4 @@
-// What is asked again when a server ends before its answer, and what never is.
+// Requests that are sent again when a server ends before its answer, and calls, which never are.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
@@ -10,7 +10,7 @@ import type { Scope } from './support/spawned.js'
 
 const offered = '{"tools":{},"prompts":{},"resources":{},"completions":{}}'
 
-/** What a server answers that has been started so often before. */
+/** The answers of a server, by the number of its start. */
 const answers: Readonly<Record<string, (start: number) => string>> = {
   initialize: () => handshake('s', offered),
   'tools/list': () => '{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}',

@@ -56,7 +56,7 @@ describe('a session of a gateway that is gone', () => {
     const one = await next()
     const headers = await opened(one, { capabilities: askable })
     await ask(one, headers, 'logging/setLevel', { level: 'error' })
-    // What is no level is not kept.
+    // An invalid level is not kept.
     await ask(one, headers, 'logging/setLevel', { level: 'x'.repeat(100_000) })
     for (const name of ['a', 'b'])
       await ask(one, headers, 'resources/subscribe', { uri: `it://server/${name}` })
@@ -75,7 +75,7 @@ describe('a session of a gateway that is gone', () => {
     assert.deepEqual(at(initialize, 'capabilities'), askable)
     assert.deepEqual(await said(two, headers, 'logging/setLevel'), [{ level: 'error' }])
     assert.deepEqual(await said(two, headers, 'resources/subscribe'), [{ uri: 'it://server/b' }])
-    // What the client says now is kept for the next one too.
+    // The new level is kept for the next gateway too.
     await ask(two, headers, 'logging/setLevel', { level: 'info' })
     const three = await next()
     await untilAnswered(async () => (await said(three, headers, 'logging/setLevel')).length > 0)

@@ -11,7 +11,7 @@ const own = claim({ elicitation: {}, sampling: {} })
 const form = { method: 'elicitation/create', params: { message: '?', requestedSchema: {} } }
 const accepted = { action: 'accept', content: { name: 'x' } }
 
-/** What it answers a call with, by how often it was called; each gets the params. */
+/** The answers to the first, second, … call; each gets the params. */
 type Answers = readonly ((params: unknown) => object)[]
 
 interface Stage {

@@ -24,18 +24,18 @@ import { type Scope, configFile, scratch } from './support/spawned.js'
 import { until } from './support/waiting.js'
 import { gatewayOf } from './support/gateway.js'
 
-/** A client, whatever its library. */
+/** A client of any library. */
 interface Person {
   readonly tools: () => Promise<readonly string[]>
-  /** What the tool says; rejects when the call is given up. */
+  /** The text of the result; rejects when the call is given up. */
   readonly call: (name: string, args?: object, options?: CallOptions) => Promise<string>
-  /** What it was told without having asked: log messages, and `changed`. */
+  /** Notifications: log messages, and `changed`. */
   readonly told: readonly string[]
   /** Whether a level of the log holds for all its calls. */
   readonly setsLevel: boolean
 }
 
-/** Where a client finds the proxy. */
+/** The address or the command of the proxy. */
 type Place = { readonly url: string } | { readonly args: readonly string[]; readonly env: NodeJS.ProcessEnv }
 
 const capabilities = { sampling: {}, elicitation: { form: {} } }

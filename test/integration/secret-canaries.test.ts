@@ -1,5 +1,4 @@
-// Secrets in every place that has some, through every way in which something goes wrong: none of them may be
-// found in what the proxy says, whoever it says it to.
+// Secrets in every place of the configuration, and faults of every kind: no output of the proxy contains any of them.
 
 import { strict as assert } from 'node:assert'
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
@@ -15,7 +14,7 @@ import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import { Issuer } from '../front-auth/issuer.js'
 import { type Seen, answerOf, json, scripted } from '../transports/support/scripted.js'
 
-/** Where there are secrets; each has a value that is found nowhere else. */
+/** The places of secrets; each has a unique value. */
 const places = [
   'header',
   'variable',
@@ -41,12 +40,12 @@ const login = (): string => Buffer.from(`${secret['user']}:${secret['password']}
 
 const secret = Object.fromEntries(places.map((place) => [place, `CANARY-${place}-0123456789abcdef`]))
 
-/** Everything that was sent, as servers that are being debugged say it. */
+/** A page with the whole request, like that of a server in debug mode. */
 function echo(seen: Seen, request: IncomingMessage): string {
   return `you sent ${request.rawHeaders.join(' ')} to ${seen.url}`
 }
 
-/** What a remote server does with a call, by the argument of the call. */
+/** The behaviours of a remote server, which the argument of the call chooses. */
 const ways: Readonly<
   Record<string, (seen: Seen, response: ServerResponse, request: IncomingMessage) => void>
 > = {
@@ -170,7 +169,7 @@ test('no secret of the configuration or of a client is said anywhere', async (t)
   const ask = async (body: string, more: Readonly<Record<string, string>> = {}): Promise<void> => {
     answers.push((await send(port, { body, headers: { ...headers, ...more } })).body)
   }
-  // A client that has another token, or says it where nobody asks, or asks for what is not there.
+  // A client with a wrong token, at paths that exist and that do not.
   const wrong = { authorization: `Bearer ${secret['wrongToken']}` }
   for (const path of ['/mcp', '/api/none/mcp', '/nothing'])
     answers.push((await send(port, { path, body: message('ping', 1), headers: wrong })).body)
@@ -234,7 +233,7 @@ test('no secret of the configuration or of a client is said anywhere', async (t)
       'x',
     ),
     'the names of secrets': `${await run('secret', 'list')}, ${await run('secret', 'remove', 'canari')}`,
-    // What a program wrote on its stdout is in the recording as it was written: it is no frame, and no header.
+    // The recording keeps the stdout of a program byte for byte: these lines are no frames.
     'the recording': readFileSync(record, 'utf8').replaceAll(/"junk64":"[^"]*"/g, ''),
   }
   for (const [where, text] of Object.entries(said)) {
@@ -250,7 +249,7 @@ test('no secret of the configuration or of a client is said anywhere', async (t)
     if (where !== 'what clients were told' && where !== 'the recording')
       assert.equal(text.includes(own), false, `the session of a client in ${where}: ${around(text, own)}`)
   }
-  // What a client shows to us is for us alone.
+  // The proxy forwards no credentials of its clients.
   for (const { headers: sent } of remote.seen) {
     const all = JSON.stringify(sent)
     const fronts = [...tokens, secret['frontToken'] ?? '', secret['wrongToken'] ?? '']

@@ -13,7 +13,7 @@ import type { Scope, Servers } from './support/spawned.js'
 import { HANG_MS } from './support/waiting.js'
 
 const REVISION = '2025-11-25'
-/** A client that can be asked has processes of its own. */
+/** A client with this capability does not share its processes. */
 const ASKABLE = { elicitation: {} }
 
 const server = (env: Readonly<Record<string, string>> = {}, more: ServerEntry = {}): ServerEntry => ({
@@ -203,7 +203,7 @@ describe('several servers', () => {
     assert.deepEqual(errorOf(again), [-32603, why])
     assert.equal(at(again.value, 'error', 'data', 'reason'), 'invalid-answer')
     assert.equal(await statusOf(client, 'same'), 'working')
-    // Its server says that the other one is cancelled, which is nobody's.
+    // The server reports that the second task is cancelled, and no client has it.
     const other = await open()
     await other.call('b__finish', { id: 'same' })
     const said = proxy

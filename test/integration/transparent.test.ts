@@ -24,7 +24,7 @@ const PARAMS_CARRIED = PARAMS.replace('"tasks":{},', '').replace('"io.modelconte
 const initialize = (id: string): string =>
   `{"jsonrpc":"2.0","id":${id},"method":"initialize","params":${PARAMS}}`
 
-/** A service with sessions; `on` takes over what it handles, and gives false for the rest. */
+/** A service with sessions; `on` handles a request, or returns false. */
 async function service(
   scope: Scope,
   on: (...args: Parameters<Handler>) => boolean = () => false,
@@ -49,7 +49,7 @@ interface Transparent {
   readonly close: () => Promise<void>
 }
 
-/** What `--url` makes of its address and of `--timeout`. */
+/** The proxy of `--url` with its address and `--timeout`. */
 async function transparentProxy(
   t: Scope,
   { url }: Scripted,
@@ -64,7 +64,7 @@ async function transparentProxy(
   return { client: clientOf(ours), close: () => proxy.close() }
 }
 
-/** The id is the proxy's own, which may have asked something before. */
+/** The `initialize` requests with one id, since the proxy chooses it. */
 const initializes = ({ seen }: Scripted): string[] =>
   seen.filter(({ rpc }) => rpc === 'initialize').map(({ body }) => body.replace(/"id":\d+/, '"id":1'))
 
@@ -160,7 +160,7 @@ describe("a client's own initialize", () => {
     client.send(initialize('"a"'))
     client.send('{"jsonrpc":"2.0","id":2,"method":"tools/list"}')
     client.send('{"jsonrpc":"2.0","id":3,"method":"ping"}')
-    // It is not held back for longer than a second, and by then nothing else is there.
+    // The ping waits for a second at most, and no other answer has come before it.
     await answers[2]
     assert.deepEqual([client.answersTo('a'), client.answersTo(2)], [0, 0])
     started.resolve()
@@ -214,7 +214,7 @@ describe("a client's own initialize", () => {
   ]
   for (const [title, last, want] of ends)
     test(`has its own time, and not the drain time, when the client has said everything: ${title}`, async (t) => {
-      // By then the drain time would be over.
+      // The drain time is shorter than this.
       const remote = await service(t, (seen, response) => {
         if (seen.rpc !== 'initialize') return false
         setTimeout(() => json(response, answerOf(seen.id, opened())), 50 * DRAIN_MS)
@@ -239,7 +239,7 @@ describe("a client's own initialize", () => {
     const { client } = await transparentProxy(t, remote)
     assert.equal(textAt((await client.request('tools/list')).value, 'result', 'tools', 0, 'name'), 'work')
     assert.match(initializes(remote).join('\n'), /"clientInfo":\{"name":"mcps-proxy"/)
-    // The service has its session already: what the client says of itself comes too late for it.
+    // The service has a session already, so the `initialize` of the client comes too late for it.
     const answer = client.answer('late')
     client.send(initialize('"late"'))
     assert.equal(textAt((await answer).value, 'result', 'serverInfo', 'name'), 'mcps-proxy')

@@ -1,4 +1,4 @@
-// Servers without sessions that say what their revision does not have.
+// Servers without sessions whose answers their revision does not allow.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
-// The client of the conformance runs: what a scenario wants of one, on stdio, through the proxy.
+// The client of the conformance runs, on stdio, through the proxy.
 //
-// usage: conformance-client.mjs CLI REVISION URL, with the scenario in MCP_CONFORMANCE_SCENARIO and what it says besides
-// in MCP_CONFORMANCE_CONTEXT; starts `CLI --url URL` and speaks REVISION to it.
+// usage: conformance-client.mjs CLI REVISION URL, with the scenario in MCP_CONFORMANCE_SCENARIO and its context in
+// MCP_CONFORMANCE_CONTEXT; starts `CLI --url URL` and speaks REVISION to it.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -31,7 +31,7 @@ const fitting = ({ name, inputSchema: { properties = {} } }) => ({
 })
 const each = (tools) => tools.map(fitting)
 
-/** What each scenario calls after the list; nothing unless named here. */
+/** The calls of a scenario after the list. */
 const calls = {
   tools_call: () => [{ name: 'add_numbers', arguments: { a: 5, b: 3 } }],
   'elicitation-sep1034-client-defaults': () => [{ name: 'test_client_elicitation_defaults', arguments: {} }],
@@ -48,7 +48,7 @@ const calls = {
 }
 
 const isLogin = scenario.startsWith('auth/')
-/** What no login may survive: metadata of another issuer or resource, and an answer of another issuer. */
+/** Scenarios whose login must fail: metadata of another issuer or resource, and an answer of another issuer. */
 const refused = /^auth\/(?:iss-(?:normalized|supported-missing|unexpected|wrong-issuer)|.*-mismatch)$/
 /** Of 200 ms each. A login that must fail is not waited for as long as one that a busy machine takes its time for. */
 const waitsMax = refused.test(scenario) ? 75 : 400

@@ -1,5 +1,5 @@
-// What the client of the conformance runs needs for the scenarios of authorization: a home folder without logins, what the
-// scenario says of the client, and a browser that follows every redirect. Grants without a person need a configuration.
+// The surroundings of the client of the conformance runs in scenarios of authorization: a home folder without logins, the
+// client of the scenario, and a browser that follows every redirect. Grants without a person need a configuration.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

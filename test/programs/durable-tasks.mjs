@@ -1,8 +1,8 @@
-// A server of revision 2026-07-28 with the extension Tasks, whose tasks go on when they are told to.
+// A server of revision 2026-07-28 with the extension Tasks, whose tasks go on when a tool is called.
 //
 // A call of `work` or `curious` begins one where its client has declared the extension. Its id is the text of `id`, or else a
 // number behind the variable TASKS; the task `before` was begun in another life. `finish` ends one. `curious` wants to know
-// something first. `forged` is answered with a task whatever the client has declared, `odd` with one that has no id.
+// something first. `forged` is answered with a task without a declaration too, `odd` with one that has no id.
 // WITHOUT=tasks declares nothing, and does the same.
 
 import { notify, serve, text, tool } from './serve.mjs'

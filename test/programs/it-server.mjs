@@ -1,6 +1,6 @@
 // The server of the integration tests: each tool has one effect, and every byte that came in is kept.
 //
-// IT_START: `crash` exits at once, `hang` never answers `initialize`, `late:<ms>` answers it after that time, `late:<file>`
+// IT_START: `crash` exits immediately, `hang` never answers `initialize`, `late:<ms>` answers it after that time, `late:<file>`
 // once that file exists.
 // IT_STUBBORN: ignores the end of stdin and SIGTERM, and has a child that does too.
 // IT_TOOLS: names of further tools, which all do what `nonce` does.

@@ -1,4 +1,4 @@
-// What the reference server has: the tools, prompts and resources that the scenarios of
+// The contents of the reference server: the tools, prompts and resources that the scenarios of
 // `@modelcontextprotocol/conformance` ask for by name, with the contents that they describe.
 //
 // A tool gets its arguments and the call: `tell` and `ask` of the client, `progress`, `log`.
@@ -155,7 +155,7 @@ const tools = {
     plain,
     (_, call) => eliciting(call, 'Please choose', choices, 'Elicitation completed'),
   ],
-  /** Not of the suite: what our own tests of several clients ask. */
+  /** Used by tests of this repository only. */
   test_roots: [
     plain,
     (_, call) =>
@@ -224,7 +224,7 @@ export const templateList = [
   },
 ]
 
-/** A list has one item more, or one less than before, and the client is told. */
+/** Adds an item to a list, or removes it again, and notifies the client. */
 function changed(call, kind, list) {
   const name = `test_changed_${kind}`
   if (list.at(-1).name === name) list.pop()
@@ -233,7 +233,7 @@ function changed(call, kind, list) {
   return says(text(`the ${kind} have changed`))
 }
 
-/** What runs a tool, or what makes a prompt: undefined when there is none of that name. */
+/** The function of a tool or a prompt; undefined for an unknown name. */
 export const toolNamed = (name) => tools[name]?.[1]
 export const promptNamed = (name) => prompts[name]?.[1]
 

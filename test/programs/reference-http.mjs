@@ -63,7 +63,7 @@ function refuse(response, status, message) {
   response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message } }))
 }
 
-/** A page of elsewhere that has its name resolve to this machine is told so by what it sends. */
+/** The header fields of a page whose name was rebound to this machine name another host. */
 function isLocal({ host, origin }) {
   const local = ['localhost', '127.0.0.1', '[::1]']
   return [`http://${host}`, origin ?? 'http://localhost'].every((url) =>

@@ -1,5 +1,5 @@
-// What the scenarios of revision 2026-07-28 ask for by name. A server of an older revision asks during the call,
-// whatever its client has declared, and the proxy makes rounds of it; the keys are for a server that makes them itself.
+// The tools and prompts of the scenarios of revision 2026-07-28. A server of an older revision asks during the call,
+// also without a declaration of its client, and the proxy makes rounds of it; the keys are for a server that makes them itself.
 
 const text = (value) => ({ type: 'text', text: value })
 const says = (value) => ({ content: [text(value)] })
@@ -58,7 +58,7 @@ const questions = {
     return says(`${name} likes ${color.result?.content?.color}`)
   },
   test_input_required_result_capabilities: async (_, call) => {
-    // Where the server is told what its client can be asked, it asks for nothing else.
+    // A server that knows the capabilities of its client asks for these only.
     const asked = [
       ['elicitation', () => askName(call)],
       ['sampling', () => sample(call, 'words', 'Say something')],

@@ -1,5 +1,5 @@
-// The reference server as revision 2026-07-28 has it, on stdio: no handshake, and questions end the request. What a
-// tool asks is answered by the same request again, with the answers so far in the state.
+// The reference server as revision 2026-07-28 has it, on stdio: no handshake, and questions end the request. The
+// client sends the same request again with its answers, and the state has the earlier ones.
 
 import { createHmac, randomBytes } from 'node:crypto'
 import {
@@ -30,7 +30,7 @@ function open(state) {
   return JSON.parse(Buffer.from(text, 'base64url').toString())
 }
 
-/** What the methods that servers ask need of a client. */
+/** The capabilities of a client that these methods need. */
 const needs = {
   'elicitation/create': 'elicitation',
   'sampling/createMessage': 'sampling',
@@ -43,7 +43,7 @@ class Round {
   #meta
   #tell
   #count = 0
-  /** What is asked now, by key. */
+  /** The current questions by key. */
   asked = {}
 
   constructor({ inputResponses = {}, requestState, _meta }, tell) {

@@ -94,7 +94,7 @@ class Session {
     }
   }
 
-  /** What a tool can do besides answering. */
+  /** The functions that a tool can call before its result. */
   #call(send, progressToken) {
     const tell = (method, params) => send({ jsonrpc: '2.0', method, params })
     return {

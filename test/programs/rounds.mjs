@@ -17,7 +17,7 @@ const asks = (inputRequests, requestState) => ({
   ...(requestState !== undefined && { requestState }),
 })
 
-/** What was answered under this name; undefined when nothing was. */
+/** The answer under this name; undefined without one. */
 function answered(answers, name) {
   const answer = answers?.[name]
   if (answer === undefined) return undefined

@@ -1,7 +1,7 @@
 // A search service over Streamable HTTP: `node search-http.mjs PORT KEY`.
 //
-// It keeps sessions, says everything as events without a space behind the colon, and answers a call whose
-// key is not KEY with a result that says so, as real ones do. What it finds is JSON in a string.
+// Like real services, it keeps sessions, sends events without a space behind the colon, and answers a call with another
+// key with a JSON object that is no JSON-RPC. The text of its results is JSON in a string.
 
 import { createServer } from 'node:http'
 
@@ -31,7 +31,6 @@ function found({ query, count = 1 }) {
   return { content: [{ type: 'text', text: JSON.stringify(JSON.stringify(pages)) }] }
 }
 
-// What such services answer, with status 200, in place of JSON-RPC.
 const noKey = { code: 401, success: false, msg: 'Api key not found, please get your apikey' }
 
 function resultOf({ method, params }) {

@@ -1,4 +1,4 @@
-// What the small servers beside this file share: lines of JSON-RPC on stdin and stdout.
+// The common part of the servers in this folder: lines of JSON-RPC on stdin and stdout.
 //
 // A handler gets the params of a request and answers with a result, or throws `{ code, message, data }`. It also gets the
 // line, where a payload has to go back with its own bytes.

@@ -1,8 +1,8 @@
-// Has tasks of revision 2025-11-25, which go on when they are told to.
+// A server with tasks of revision 2025-11-25, which go on when a tool is called.
 //
 // A call with `task` begins one. Its id is the text of `id`, or else a number behind the variable TASKS. `finish` ends it,
-// and `report` tells of its progress. `curious` asks its client something while somebody waits for its result, `echo`
-// answers what it was sent. The list has a page for each task, and one that nobody here has begun.
+// and `report` reports its progress. `curious` asks its client during `tasks/result`, and `echo` answers with its own
+// line. The list has a page for each task, and one for a task of another client.
 
 import { ask, notify, serve, text, tool } from './serve.mjs'
 

@@ -1,4 +1,4 @@
-// What the servers of revision 2026-07-28 beside this file share, on stdin and stdout or, with `--http PORT`, over
+// The common part of the servers of revision 2026-07-28, on stdin and stdout or, with `--http PORT`, over
 // Streamable HTTP at every path: requests that each say what they are of, and of which nothing is remembered.
 //
 // A handler gets the params and the request: `tell` says something about it before its result, `signal` says that it
@@ -20,7 +20,7 @@ export const hints = { ttlMs: 0, cacheScope: 'private' }
 export const refused = (code, message, data) => ({ code, message, ...(data !== undefined && { data }) })
 export const tool = (name, more) => ({ name, inputSchema: { type: 'object' }, ...more })
 
-/** What a server says of itself. */
+/** The result of `server/discover`. */
 export const describe = (capabilities, versions = [version]) => ({
   supportedVersions: versions,
   capabilities,
@@ -47,18 +47,18 @@ async function answer(handlers, { id, method, params }, request) {
   }
 }
 
-/** Answers requests; `heard` gets every message that comes. */
-export function serve(handlers, heard = () => undefined) {
+/** Answers requests; `onMessage` gets every message. */
+export function serve(handlers, onMessage = () => undefined) {
   const at = process.argv.indexOf('--http')
-  if (at < 0) onStdio(handlers, heard)
-  else overHttp(handlers, heard, Number(process.argv[at + 1]))
+  if (at < 0) onStdio(handlers, onMessage)
+  else overHttp(handlers, onMessage, Number(process.argv[at + 1]))
 }
 
-function onStdio(handlers, heard) {
+function onStdio(handlers, onMessage) {
   const running = new Map()
   onLines(async (line) => {
     const message = JSON.parse(line)
-    heard(message)
+    onMessage(message)
     const { id, method, params } = message
     if (method === 'notifications/cancelled') return running.get(params.requestId)?.abort()
     if (id === undefined || method === undefined) return
@@ -67,14 +67,14 @@ function onStdio(handlers, heard) {
     const { signal } = controller
     const tell = (method, params) => say({ jsonrpc: '2.0', method, params })
     const said = await answer(handlers, message, { id, tell, signal })
-    // What has no result stays open until it is cancelled.
+    // A request without a result stays open until it is cancelled.
     if (said === undefined) return
     running.delete(id)
     if (!signal.aborted) say(said.message)
   })
 }
 
-/** What header fields have to say, by their names. */
+/** The required header fields of a message. */
 const fieldsOf = ({ method, params }) => ({
   'mcp-protocol-version': params?._meta?.[key('protocolVersion')],
   'mcp-method': method,
@@ -83,7 +83,7 @@ const fieldsOf = ({ method, params }) => ({
   ],
 })
 
-function overHttp(handlers, heard, port) {
+function overHttp(handlers, onMessage, port) {
   const server = createServer(async (request, response) => {
     const respond = (status, message) =>
       response
@@ -91,7 +91,7 @@ function overHttp(handlers, heard, port) {
         .end(message && JSON.stringify(message))
     if (request.method !== 'POST') return respond(405)
     const message = JSON.parse(await bodyOf(request))
-    heard(message, request)
+    onMessage(message, request)
     if (message.id === undefined) return respond(202)
     const wrong = Object.entries(fieldsOf(message)).find(([name, value]) => request.headers[name] !== value)
     if (wrong !== undefined) {

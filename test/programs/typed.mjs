@@ -8,7 +8,7 @@ const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'aler
 const numbers = { type: 'array', items: { type: 'integer' } }
 const listens = new Map()
 let isMore = false
-/** How many calls were given up; who waits for that is called with each. */
+/** How many calls were given up; each one calls the functions in `waiting`. */
 let givenUp = 0
 const waiting = new Set()
 
@@ -20,7 +20,6 @@ const tellAll = (kind, method, params = {}) => {
 }
 
 const calls = {
-  /** What it was told of its client. */
   meta: ({ _meta }) => text(Object.keys(_meta).sort().join(' ')),
   capabilities: ({ _meta }) => text(JSON.stringify(_meta[key('clientCapabilities')])),
   list: () => ({ content: [], structuredContent: [1, 2, 3] }),
@@ -53,7 +52,7 @@ const calls = {
       })
     })
   },
-  /** Waits until there were so many. */
+  /** Waits until `least` calls were given up. */
   async givenUp({ arguments: { least } }) {
     for (;;) {
       if (givenUp >= least) return text(String(givenUp))

@@ -1,5 +1,5 @@
-// A server that answers the question which revisions it speaks in a way of its own, and has one tool, which says what
-// this process, or this path, has heard so far.
+// A server with a choice of answers to `server/discover`. Its tool lists the methods that this process, or this path, has
+// received so far.
 //
 // usage: verdict.mjs WAY         on stdin and stdout
 //        verdict.mjs --http PORT with the way as the path; digits are the status of a refusal without a body
@@ -12,7 +12,7 @@ import { describe, hints, key, refused, text, tool, version } from './typed-serv
 const older = '2025-11-25'
 const hears = tool('heard')
 
-/** What the question is answered with: a result or an error; undefined is no answer. */
+/** The answers to `server/discover`; undefined is none. */
 const ways = {
   described: () => ({ result: { resultType: 'complete', ...describe({ tools: {} }) } }),
   unlisted: () => ({ result: { resultType: 'complete', ...describe({ tools: {} }, [older]) } }),

@@ -1,4 +1,4 @@
-// A server that asks during a call, a client without a session, and time that passes when a test says so.
+// A server that asks during a call, and a client without a session, in simulated time.
 
 import { strict as assert } from 'node:assert'
 import type { FakeChild } from '../../upstream/support/fake-runtime.js'
@@ -15,11 +15,11 @@ export const accepted: object = { action: 'accept', content: { name: 'x' } }
 export const question = (method: string, params: object): string => JSON.stringify({ method, params })
 export const elicitation: string = question('elicitation/create', { message: '?', requestedSchema: {} })
 
-/** A server that asks these things in each call, all at once, and then says what it heard. */
+/** A server that asks questions in each call, round by round, and keeps the answers. */
 export class Asking {
   readonly calls: unknown[] = []
   readonly answers: unknown[] = []
-  /** What it asks, round by round; each is a list of requests without their ids. */
+  /** The questions of each round: requests without ids. */
   rounds: readonly (readonly string[])[] = [[elicitation]]
   /** Errors with which it refuses its next calls. */
   readonly refusals: string[] = []
@@ -70,7 +70,7 @@ export interface Stage {
   readonly server: Asking
   readonly party: Attached
   readonly client: RawClient
-  /** One request; time passes until it is answered, or for as long as is said. */
+  /** Sends one request, and lets time pass until its answer. */
   readonly ask: (
     params: object,
     options?: { method?: string; capabilities?: object; client?: RawClient },

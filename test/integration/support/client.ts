@@ -1,10 +1,10 @@
-// A client that says and hears whole lines, whatever carries them.
+// A client that sends and receives whole lines over any transport.
 
 import { strict as assert } from 'node:assert'
 import { at, listAt, notAFrame, numberAt, parsed, textAt } from './json.js'
 import { HANG_MS } from './waiting.js'
 
-/** One line as it came, and what it says. */
+/** One line, and its value. */
 export interface Heard {
   readonly text: string
   readonly value: unknown
@@ -51,7 +51,7 @@ export class RawClient {
     this.#deliver({ text, value })
   }
 
-  /** The other end is gone; whoever waits is told so. */
+  /** The other end is gone: everything that waits fails. */
   gone(why: string): void {
     this.#gone = why
     for (const waiter of this.#waiters) waiter.fail()
@@ -128,7 +128,7 @@ export class RawClient {
     return this.heard.filter((heard) => isAnswer(heard, id)).length
   }
 
-  /** Initializes and says so; gives the result. */
+  /** Opens a session; returns the result of `initialize`. */
   async open(capabilities: unknown = {}, protocolVersion = '2025-06-18'): Promise<unknown> {
     const clientInfo = { name: 'it', version: '1' }
     const heard = await this.request('initialize', { protocolVersion, capabilities, clientInfo })
@@ -136,7 +136,7 @@ export class RawClient {
     return at(heard.value, 'result')
   }
 
-  /** The names of the tools that it is listed once they are so; it lists again after each change. */
+  /** Lists tools after each change until their names fit; returns the names. */
   async toolNamesOnce(holds: (names: string[]) => boolean, params: unknown = {}): Promise<string[]> {
     for (;;) {
       const { length } = this.heard
@@ -146,7 +146,6 @@ export class RawClient {
     }
   }
 
-  /** The names of the tools that it is listed. */
   async toolNames(): Promise<string[]> {
     return toolNames(await this.request('tools/list'))
   }
@@ -183,7 +182,7 @@ export function isAnswer({ value }: Heard, id: string | number): boolean {
   return at(value, 'id') === id && at(value, 'method') === undefined
 }
 
-/** What an answer of the test server says. */
+/** The parsed text of a result of the test server. */
 export function said({ value, text }: Heard): unknown {
   const content = at(value, 'result', 'content', 0, 'text')
   assert.equal(typeof content, 'string', text.slice(0, 500))

@@ -1,4 +1,4 @@
-// A port for what has to name it before it listens.
+// A port for a server that must name it before it listens.
 
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'

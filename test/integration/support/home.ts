@@ -1,4 +1,4 @@
-// A home folder for a test and the programs that it starts: what they keep is not the user's.
+// A home folder for a test and the programs that it starts, instead of that of the user.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

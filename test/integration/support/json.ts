@@ -1,4 +1,4 @@
-// Reading what was parsed, without believing anything about it.
+// Reading parsed values of unknown shape.
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null

@@ -3,7 +3,7 @@
 import { type Heard, type RawClient, failure, isAnswer } from './client.js'
 import { at } from './json.js'
 
-/** What is called of `it-server.mjs`, by the number of the call. */
+/** The tool of `it-server.mjs` and its arguments for a call, by its number. */
 function mixedCall(index: number): { readonly tool: string; readonly args: unknown } {
   switch (index % 5) {
     case 0:
@@ -27,7 +27,7 @@ export function startMixedCalls(client: RawClient, count: number): void {
   }
 }
 
-/** What is wrong with the answers: each call must have one, with its result or with why it has none. */
+/** The faults of the answers: each call must have one, with its result or the reason of its failure. */
 export function wrongAnswers(client: RawClient, count: number): string[] {
   return Array.from({ length: count }, (_, index) => index).flatMap((index) => {
     const answers = client.heard.filter((heard) => isAnswer(heard, idOf(index)))

@@ -1,4 +1,4 @@
-// Where the programs of the tests are, and how a configuration names them.
+// The paths of the programs of the tests, and their entries in a configuration.
 
 import { resolve } from 'node:path'
 import type { ConfigurationJson, StdioServerJson } from '../../../src/index.js'
@@ -22,7 +22,7 @@ const packaged = (name: string): string => resolve(import.meta.dirname, `../../.
 /** A server in a configuration file. */
 export type ServerEntry = Readonly<Record<string, unknown>>
 
-/** What a program has that reads a file: nobody has checked it. */
+/** An unchecked value, as a program reads it from a file. */
 export function asRead(value: object): ConfigurationJson {
   return JSON.parse(JSON.stringify(value))
 }

@@ -6,7 +6,6 @@ import { at, textAt } from './json.js'
 
 export type Fields = Readonly<Record<string, string>>
 
-/** Where a request goes. */
 export interface AtPort {
   readonly port: number
 }

@@ -8,7 +8,7 @@ import { type Attached, type TestProxy, libraryProxy } from './library.js'
 import type { ServerEntry } from './programs.js'
 import type { Scope, Servers } from './spawned.js'
 
-/** What a server does with a request: its result as raw JSON, now or after a while; an error; or nothing. */
+/** The answer of a server: a result as raw JSON, now or after a while; an error; or none. */
 export type Act = (
   method: string,
   child: FakeChild,
@@ -19,7 +19,7 @@ export interface Scripted extends TestProxy {
   readonly runtime: FakeRuntime
 }
 
-/** What came, and after how many milliseconds. */
+/** A message, and after how many milliseconds it came. */
 export interface Timed {
   readonly heard: Heard
   readonly ms: number
@@ -28,7 +28,7 @@ export interface Timed {
 export const handshake = (name: string, capabilities = '{"tools":{"listChanged":true}}'): string =>
   `{"protocolVersion":"2025-06-18","capabilities":${capabilities},"serverInfo":{"name":"${name}","version":"1"}}`
 
-/** A server with one tool `t`, which says who answered. */
+/** A server with one tool `t`, whose result is the name of the server. */
 export const simple = (method: string, child: FakeChild): string => {
   switch (method) {
     case 'initialize':
@@ -85,7 +85,7 @@ export async function scripted(
   return { ...(await libraryProxy(t, Object.fromEntries(named), { ...options, runtime }, more)), runtime }
 }
 
-/** Lets time pass until it has come. */
+/** Lets time pass until the message has come. */
 export async function timed({ runtime }: Pick<Scripted, 'runtime'>, doing: Promise<Heard>): Promise<Timed> {
   const from = runtime.now()
   const over = { ms: Number.POSITIVE_INFINITY }
@@ -115,7 +115,7 @@ export async function enter(
   return { ...party, openedMs: ms }
 }
 
-/** How often the client was told that its tools have changed. */
+/** How many notifications of changed tools the client got. */
 export const toolChanges = ({ client }: Attached): number =>
   client.count((value) => at(value, 'method') === 'notifications/tools/list_changed')
 

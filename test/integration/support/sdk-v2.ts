@@ -5,13 +5,13 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root } from './programs.js'
 
-/** What a client over HTTP sends with each request, and when it opens a stream again. */
+/** The options of a client over HTTP. */
 export interface HttpOptions {
   readonly requestInit: { readonly headers: Readonly<Record<string, string>> }
   readonly reconnectionOptions: Readonly<Record<string, number>>
 }
 
-/** What tests use of the client library, as it documents it. */
+/** The documented parts of the client library that the tests use. */
 export interface ClientLibrary {
   readonly Client: new (
     info: Readonly<Record<'name' | 'version', string>>,
@@ -24,7 +24,7 @@ export interface ClientLibrary {
   readonly SSEClientTransport: new (url: URL) => object
 }
 
-/** Its transport of programs, a module of its own. */
+/** The module with its transport for programs. */
 export interface StdioLibrary {
   readonly StdioClientTransport: new (program: {
     readonly command: string
@@ -57,7 +57,7 @@ const home = resolve(root, 'test/conformance')
 const packages = resolve(home, 'node_modules/@modelcontextprotocol')
 const isInstalled = existsSync(resolve(packages, 'client')) && existsSync(resolve(packages, 'server'))
 
-/** Why tests of it are left out; false where it is there. */
+/** The reason to skip its tests; false if it is installed. */
 export const missing: string | false =
   !isInstalled && 'test/conformance is not installed: npm ci --prefix test/conformance'
 

@@ -31,7 +31,7 @@ export class Spawned {
   readonly client: RawClient
   readonly child: ChildProcessWithoutNullStreams
   readonly exited: Promise<number | string>
-  /** What the program said on stderr, the last part of it. */
+  /** The last part of the program's stderr. */
   stderr = ''
   #rest: Buffer[] = []
   #leftover = ''

@@ -1,11 +1,11 @@
-// Waiting for what says nothing when it happens.
+// Waiting for conditions without an event.
 
 import { strict as assert } from 'node:assert'
 
-/** Longer than anything takes on a busy machine; what is not over then hangs. */
+/** The limit of every wait: longer than any step takes on a busy machine. */
 export const HANG_MS = 120_000
 
-/** Looks again and again until it is so, unless it hangs. */
+/** Polls until the condition holds. */
 export async function until(holds: () => boolean): Promise<void> {
   const endsAt = performance.now() + HANG_MS
   while (!holds()) {
@@ -14,7 +14,7 @@ export async function until(holds: () => boolean): Promise<void> {
   }
 }
 
-/** Asks again and again until the answer is so, unless it hangs; `state` says what is the matter then. */
+/** Polls until the condition holds; `state` is the detail of the failure. */
 export async function untilAnswered(
   holds: () => Promise<boolean>,
   state: () => string = () => '',
