@@ -171,13 +171,15 @@ const places = [
   'METADATA_SERVER_DETECTION',
 ]
 
+/** The variables of these places become the given ones. */
+function put(values: NodeJS.ProcessEnv): void {
+  for (const name of places) delete process.env[name]
+  Object.assign(process.env, values)
+}
+
 /** Credentials are looked for in these places alone while `run` is at work. */
 async function withEnv<T>(env: Readonly<Record<string, string>>, run: () => Promise<T>): Promise<T> {
   const before = { ...process.env }
-  const put = (values: NodeJS.ProcessEnv): void => {
-    for (const name of places) delete process.env[name]
-    Object.assign(process.env, values)
-  }
   put(env)
   try {
     return await run()

@@ -5,7 +5,7 @@ import { Duplex } from 'node:stream'
 import { before, describe, test } from 'node:test'
 import { MemoryFiles } from '../kept/support/memory-files.js'
 import { type FakeChild, FakeRuntime } from '../upstream/support/fake-runtime.js'
-import { type Heard, toolNames } from './support/client.js'
+import { toolNames } from './support/client.js'
 import { at, textAt } from './support/json.js'
 import {
   type Act,
@@ -174,20 +174,19 @@ async function life(
   )
   client.notify('notifications/initialized')
   const list = client.request('tools/list', params)
-  let listed: Omit<Life, 'ms'> | undefined
-  const answered = ({ value }: Heard): Omit<Life, 'ms'> =>
-    at(value, 'error') === undefined
-      ? { tools: toolNames({ value }).length }
-      : { error: textAt(value, 'error', 'message') }
+  const listed: { life?: Omit<Life, 'ms'> } = {}
   void list.then(
-    (heard) => (listed = answered(heard)),
+    ({ value }) => {
+      const error = textAt(value, 'error', 'message')
+      listed.life = error === '' ? { tools: toolNames({ value }).length } : { error }
+    },
     () => {},
   )
   const endsAt = from + Math.min(patienceMs, 200_000)
-  while (listed === undefined && it.runtime.now() < endsAt) await it.runtime.pass(250, 50)
+  while (listed.life === undefined && it.runtime.now() < endsAt) await it.runtime.pass(250, 50)
   const ms = it.runtime.now() - from
   await closed(it)
-  return { ...listed, ms }
+  return { ...listed.life, ms }
 }
 
 describe('a server that takes long, and clients that list once and leave', () => {

@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { type Limits, limits } from '../../src/index.js'
 import { accepted, codeOf, reasonOf, stage, textOf } from './support/asking.js'
-import { at, numberAt, textAt } from './support/json.js'
+import { at, numberAt } from './support/json.js'
 import { closed } from './support/scripted.js'
 
 const withLimits = (pendingInput: Partial<Limits['pendingInput']>): { readonly limits: Limits } => ({
@@ -14,20 +14,6 @@ const withLimits = (pendingInput: Partial<Limits['pendingInput']>): { readonly l
 const nested = (depth: number): object => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`)
 
 describe('a state', () => {
-  test('of a read opens for its URI alone, whatever else the request says', async (t) => {
-    const { it, server, ask } = await stage(t)
-    const read = (more: object): Promise<unknown> =>
-      ask({ name: 'same', ...more }, { method: 'resources/read' })
-    const asked = await read({ uri: 'it://r' })
-    const requestState = textAt(asked, 'result', 'requestState')
-    const inputResponses = { q1: accepted }
-    const other = await read({ uri: 'it://other', requestState, inputResponses })
-    assert.equal(reasonOf(other), 'state-other-request')
-    assert.deepEqual(server.answers, [])
-    assert.equal(textOf(await read({ uri: 'it://r', requestState, inputResponses })), 'done')
-    await closed(it)
-  })
-
   test('that is longer than any, no text, or nested as deep as may be, is refused and answers nothing', async (t) => {
     const { it, server, ask, begin } = await stage(t)
     const { state } = await begin()

@@ -11,13 +11,12 @@ import { suiteScope } from '../support/scope.js'
 import { StoreAway } from '../../src/store/store.js'
 import { defaultHttpServerLimits } from '../../src/transports/http-server/front-limits.js'
 import { EventReader, listen, message, messageIn, open, send } from '../transports/support/http.js'
-import { bearer, gatewayConfig, sendStateless, tokenOf } from './support/gateway.js'
-import { claim } from './support/claim.js'
+import { bearer, gatewayConfig, tokenOf } from './support/gateway.js'
 import { at, textAt } from './support/json.js'
 import { itServer, nodeProgram, type ServerEntry } from './support/programs.js'
 import { type Fields, ask, call, newId, opened, said } from './support/raw-sessions.js'
 import type { Scope } from './support/spawned.js'
-import { until, untilAnswered } from './support/waiting.js'
+import { untilAnswered } from './support/waiting.js'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -113,42 +112,10 @@ describe('a client whose requests go to two instances', () => {
     pair = await instances(scope)
   })
 
-  test('answers a question of the one, and tells of its progress, by requests to the other', async () => {
-    const [one, two] = pair
-    const headers = await opened(one, { capabilities: { sampling: {} } })
-    const _meta = { progressToken: 'p' }
-    const asking = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1, _meta } }
-    const stream = await asked(one, headers, asking)
-    const question = await stream.having('sampling/createMessage')
-    const id = at(question, 'id')
-    const progress = { progressToken: at(question, 'params', '_meta', 'progressToken'), progress: 1 }
-    await send(two.port, { headers, body: message('notifications/progress', undefined, progress) })
-    await untilAnswered(async () => (await said(one, headers, 'notifications/progress')).length > 0)
-    const result = { model: 'm', role: 'assistant', content: { type: 'text', text: 'yes' } }
-    const answer = JSON.stringify({ jsonrpc: '2.0', id, result })
-    assert.equal((await send(two.port, { headers, body: answer })).status, 202)
-    await stream.having('yes')
-  })
-
   test('is asked by the one although it told the other that it is ready', async () => {
     const [one, two] = pair
     const headers = await opened(one, { capabilities: { roots: {} }, initialized: two })
     await (await asked(one, headers, { method: 'roots/list' })).having('"roots/list"')
-  })
-
-  test('cancels a call of the one by a request to the other', async () => {
-    const [one, two] = pair
-    const headers = await opened(one, { capabilities: { sampling: {} } })
-    const id = newId()
-    const held = send(one.port, {
-      headers,
-      body: message('tools/call', id, { name: 's__never', arguments: {} }),
-    })
-    await untilAnswered(async () => (await said(one, headers, 'tools/call')).length > 1)
-    const cancelled = message('notifications/cancelled', undefined, { requestId: id })
-    assert.equal((await send(two.port, { headers, body: cancelled })).status, 202)
-    assert.ok([200, 202].includes((await held).status))
-    assert.equal((await said(one, headers, 'notifications/cancelled')).length, 1)
   })
 
   test('has its log level and its subscriptions on both', async () => {
@@ -169,47 +136,6 @@ describe('a client whose requests go to two instances', () => {
     const headers = await opened(two, { headers: bearer('mcps_a') })
     assert.equal((await listen(two.port, headers, 'one.000000.0-1')).response.statusCode, 200)
     assert.equal((await ask(one, headers, 'ping')).status, 200)
-  })
-
-  test('gets what was said on a stream that was cut by a request to the other', async () => {
-    const [one, two] = pair
-    const headers = await opened(one)
-    const call = message('tools/call', newId(), { name: 's__hold', arguments: { key: 'a' } })
-    const uri = 'it://server/a'
-    await ask(one, headers, 'resources/subscribe', { uri })
-    const cut = [
-      new EventReader(await open(one.port, { headers, body: call })),
-      await listen(one.port, headers),
-    ] as const
-    await until(() => cut.every(({ all }) => all.length > 0))
-    for (const reader of cut) reader.cut()
-    const [answer, standalone] = await Promise.all(
-      cut.map(({ all }) => listen(two.port, headers, all.at(-1)?.id)),
-    )
-    await ask(one, headers, 'tools/call', { name: 's__release', arguments: { key: 'a' } })
-    assert.match((await answer?.next())?.data ?? '', /\\"n\\":\\"a\\"/)
-    assert.equal(await answer?.next(), undefined)
-    const updated = { method: 'notifications/resources/updated', params: { uri } }
-    await ask(one, headers, 'tools/call', { name: 's__tell', arguments: updated })
-    assert.match((await standalone?.next())?.data ?? '', /resources\/updated/)
-    standalone?.cut()
-  })
-
-  test('comes back without a session to the other one, and its call goes on', async () => {
-    const [one, two] = pair
-    const _meta = claim({ sampling: {} })
-    const params = {
-      name: 's__ask',
-      arguments: { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } },
-      _meta,
-    }
-    const asked = messageIn((await sendStateless(one.port, { method: 'tools/call', params })).body)
-    const requestState = textAt(asked, 'result', 'requestState')
-    assert.match(requestState, /^mcps-proxy\.one\./)
-    const answer = { model: 'm', role: 'assistant', content: { type: 'text', text: 'yes' } }
-    const again = { ...params, requestState, inputResponses: { q1: answer } }
-    const done = await sendStateless(two.port, { method: 'tools/call', params: again })
-    assert.match(textAt(messageIn(done.body), 'result', 'content', 0, 'text'), /yes/)
   })
 
   test('asks the other one about a task, and gets its result', async (t) => {
@@ -279,14 +205,5 @@ describe('while the store is away', () => {
     }
     assert.equal((await ask(two, headers, 'ping')).status, 503)
     assert.equal(two.log.filter((text) => text.includes('failed')).length, 0)
-  })
-
-  test('the end of a session cannot be promised, and it stays ended once the store is back', async (t) => {
-    const [one, two] = await instances(t)
-    const headers = await opened(one)
-    one.store.isAway = true
-    assert.equal((await send(one.port, { method: 'DELETE', headers })).status, 503)
-    one.store.isAway = false
-    await untilAnswered(async () => (await ask(two, headers, 'ping')).status === 404)
   })
 })

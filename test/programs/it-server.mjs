@@ -27,7 +27,7 @@ async function start() {
   const [, late] = /^late:(.*)/.exec(mode) ?? []
   if (mode === 'hang') await new Promise(() => {})
   if (/^\d+$/.test(late)) await later(Number(late))
-  else while (late !== undefined && !existsSync(late)) await later(10)
+  else if (late !== undefined) while (!existsSync(late)) await later(10)
 }
 
 const seen = []

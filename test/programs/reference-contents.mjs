@@ -196,26 +196,26 @@ const resources = [
 
 const described = (name) => `Conformance: ${name.replaceAll('_', ' ')}`
 
-export const toolList = Object.entries(tools).map(([name, [inputSchema]]) => ({
+const toolList = Object.entries(tools).map(([name, [inputSchema]]) => ({
   name,
   description: described(name),
   inputSchema,
 }))
 
-export const promptList = Object.entries(prompts).map(([name, [args]]) => ({
+const promptList = Object.entries(prompts).map(([name, [args]]) => ({
   name,
   description: described(name),
   ...(args.length > 0 && { arguments: args }),
 }))
 
-export const resourceList = resources.map(([uri, mimeType]) => ({
+const resourceList = resources.map(([uri, mimeType]) => ({
   uri,
   name: uri.slice('test://'.length),
   description: described(uri),
   mimeType,
 }))
 
-export const templateList = [
+const templateList = [
   {
     uriTemplate: 'test://template/{id}/data',
     name: 'template',
@@ -233,11 +233,7 @@ function changed(call, kind, list) {
   return says(text(`the ${kind} have changed`))
 }
 
-/** The function of a tool or a prompt; undefined for an unknown name. */
-export const toolNamed = (name) => tools[name]?.[1]
-export const promptNamed = (name) => prompts[name]?.[1]
-
-export function resourceAt(uri) {
+function resourceAt(uri) {
   const found = resources.find(([own]) => own === uri)
   if (found !== undefined) return { contents: [{ uri, mimeType: found[1], ...found[2] }] }
   const id = /^test:\/\/template\/([^/]+)\/data$/.exec(uri)?.[1]
@@ -245,3 +241,33 @@ export function resourceAt(uri) {
   const value = JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` })
   return { contents: [{ uri, mimeType: 'application/json', text: value }] }
 }
+
+/**
+ * The requests for the contents. `run` calls the function of a tool or a prompt with the params and what it can ask;
+ * lists and resources carry `hints`.
+ */
+export const contentRequests = (run, notFoundCode, hints = {}) => ({
+  'tools/list': () => ({ tools: toolList, ...hints }),
+  'tools/call': (params, request) => {
+    const tool = tools[params.name]?.[1]
+    if (tool === undefined) throw { code: -32602, message: `Unknown tool: ${params.name}` }
+    return run(tool, params, request)
+  },
+  'prompts/list': () => ({ prompts: promptList, ...hints }),
+  'prompts/get': (params, request) => {
+    const prompt = prompts[params.name]?.[1]
+    if (prompt === undefined) throw { code: -32602, message: `Unknown prompt: ${params.name}` }
+    return run(prompt, params, request)
+  },
+  'resources/list': () => ({ resources: resourceList, ...hints }),
+  'resources/templates/list': () => ({ resourceTemplates: templateList, ...hints }),
+  'resources/read': ({ uri }) => {
+    const found = resourceAt(uri)
+    if (found === undefined) throw { code: notFoundCode, message: 'Resource not found', data: { uri } }
+    return { ...found, ...hints }
+  },
+  'completion/complete': ({ argument: { value } }) => {
+    const values = ['paris', 'park', 'party', 'testing'].filter((word) => word.startsWith(value))
+    return { completion: { values, total: values.length, hasMore: false } }
+  },
+})

@@ -2,15 +2,7 @@
 // client sends the same request again with its answers, and the state has the earlier ones.
 
 import { createHmac, randomBytes } from 'node:crypto'
-import {
-  promptList,
-  promptNamed,
-  resourceAt,
-  resourceList,
-  templateList,
-  toolList,
-  toolNamed,
-} from './reference-contents.mjs'
+import { contentRequests } from './reference-contents.mjs'
 import { describe, key as metaKey, refused, serve } from './typed-serve.mjs'
 
 const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
@@ -84,9 +76,9 @@ class Round {
 }
 
 /** Runs what may ask; gives its result, or the questions once it waits for nothing but answers. */
-async function run(params, { tell }, handler) {
+async function run(handler, params, { tell }) {
   const round = new Round(params, tell)
-  const result = Promise.resolve(handler(round))
+  const result = Promise.resolve(handler(params.arguments ?? {}, round))
   for (;;) {
     const done = await Promise.race([
       result.then((value) => ({ value })),
@@ -124,29 +116,7 @@ const requests = {
     ...hints,
     _meta: { [metaKey('serverInfo')]: { name: 'reference', version: '1.0.0' } },
   }),
-  'tools/list': () => ({ tools: toolList, ...hints }),
-  'prompts/list': () => ({ prompts: promptList, ...hints }),
-  'resources/list': () => ({ resources: resourceList, ...hints }),
-  'resources/templates/list': () => ({ resourceTemplates: templateList, ...hints }),
-  'tools/call': (params, request) => {
-    const tool = toolNamed(params.name)
-    if (tool === undefined) throw refused(-32602, `Unknown tool: ${params.name}`)
-    return run(params, request, (round) => tool(params.arguments ?? {}, round))
-  },
-  'prompts/get': (params, request) => {
-    const prompt = promptNamed(params.name)
-    if (prompt === undefined) throw refused(-32602, `Unknown prompt: ${params.name}`)
-    return run(params, request, (round) => prompt(params.arguments ?? {}, round))
-  },
-  'resources/read': ({ uri }) => {
-    const found = resourceAt(uri)
-    if (found === undefined) throw refused(-32602, 'Resource not found', { uri })
-    return { ...found, ...hints }
-  },
-  'completion/complete': ({ argument: { value } }) => {
-    const values = ['paris', 'park', 'party', 'testing'].filter((word) => word.startsWith(value))
-    return { completion: { values, total: values.length, hasMore: false } }
-  },
+  ...contentRequests(run, -32602, hints),
   'subscriptions/listen': ({ notifications }, { id, tell, signal }) => {
     listens.set(id, { filter: notifications, tell })
     signal.addEventListener('abort', () => listens.delete(id))

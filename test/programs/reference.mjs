@@ -2,15 +2,7 @@
 // between but JSON.parse. On stdio, or with `--http PORT` over Streamable HTTP on loopback; 0 takes a free
 // port, and the address is the first line of stdout.
 
-import {
-  promptList,
-  promptNamed,
-  resourceAt,
-  resourceList,
-  templateList,
-  toolList,
-  toolNamed,
-} from './reference-contents.mjs'
+import { contentRequests } from './reference-contents.mjs'
 import { listen } from './reference-http.mjs'
 import { onLines, send } from './serve.mjs'
 
@@ -45,25 +37,10 @@ class Session {
       this.#level = level
       return {}
     },
-    'tools/list': () => ({ tools: toolList }),
-    'tools/call': ({ name, arguments: args = {}, _meta }, send) => {
-      const run = toolNamed(name)
-      if (run === undefined) throw refused(-32602, `Unknown tool: ${name}`)
-      return run(args, this.#call(send, _meta?.progressToken))
-    },
-    'prompts/list': () => ({ prompts: promptList }),
-    'prompts/get': ({ name, arguments: args = {} }, send) => {
-      const make = promptNamed(name)
-      if (make === undefined) throw refused(-32602, `Unknown prompt: ${name}`)
-      return make(args, this.#call(send))
-    },
-    'resources/list': () => ({ resources: resourceList }),
-    'resources/templates/list': () => ({ resourceTemplates: templateList }),
-    'resources/read': ({ uri }) => {
-      const found = resourceAt(uri)
-      if (found === undefined) throw refused(-32002, 'Resource not found', { uri })
-      return found
-    },
+    ...contentRequests(
+      (run, { arguments: args = {}, _meta }, send) => run(args, this.#call(send, _meta?.progressToken)),
+      -32002,
+    ),
     'resources/subscribe': ({ uri }) => {
       this.#subscribed.add(uri)
       return {}
@@ -71,10 +48,6 @@ class Session {
     'resources/unsubscribe': ({ uri }) => {
       this.#subscribed.delete(uri)
       return {}
-    },
-    'completion/complete': ({ argument: { value } }) => {
-      const values = ['paris', 'park', 'party', 'testing'].filter((word) => word.startsWith(value))
-      return { completion: { values, total: values.length, hasMore: false } }
     },
   }
 

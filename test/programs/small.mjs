@@ -5,6 +5,18 @@ import { ask, notify, send, serve, text, tool } from './serve.mjs'
 
 const [name, argument] = process.argv.slice(2)
 
+const contents = (uri, text) => ({ contents: [{ uri, mimeType: 'text/plain', text }] })
+const start = () => new Promise((resolve) => setTimeout(resolve, Number(argument ?? 0)))
+
+const pages = (name, itemOf) => {
+  const items = ['a', 'b', 'c', 'd', 'e'].map(itemOf)
+  return ({ cursor = '0' }) => {
+    const next = Number(cursor) + 2
+    const page = items.slice(next - 2, next)
+    return { [name]: page, ...(next < items.length && { nextCursor: String(next) }) }
+  }
+}
+
 /** A server with these tools. */
 const withTools = (tools, call) => ({
   capabilities: { tools: {} },
@@ -115,7 +127,6 @@ function late() {
     notify('notifications/tools/list_changed')
     return text('grown')
   })
-  const start = () => new Promise((resolve) => setTimeout(resolve, Number(argument ?? 0)))
   return { capabilities: { tools: { listChanged: true } }, requests, start }
 }
 
@@ -151,14 +162,6 @@ function marked() {
 
 /** Lists of every kind with two items a page. */
 function paged() {
-  const pages = (name, itemOf) => {
-    const items = ['a', 'b', 'c', 'd', 'e'].map(itemOf)
-    return ({ cursor = '0' }) => {
-      const next = Number(cursor) + 2
-      const page = items.slice(next - 2, next)
-      return { [name]: page, ...(next < items.length && { nextCursor: String(next) }) }
-    }
-  }
   return {
     capabilities: { tools: {}, prompts: {}, resources: {} },
     requests: {
@@ -179,7 +182,8 @@ const progress = () =>
   withTools(
     [tool('count', 'Counts', { to: { type: 'integer' } }, ['to'])],
     ({ arguments: { to }, _meta: { progressToken } = {} }) => {
-      for (let progress = 1; progressToken !== undefined && progress <= to; progress += 1)
+      const steps = progressToken === undefined ? 0 : to
+      for (let progress = 1; progress <= steps; progress += 1)
         notify('notifications/progress', { progressToken, progress, total: to })
       return text(`counted to ${to}`)
     },
@@ -216,7 +220,6 @@ function prompts() {
 /** Resources with a template and subscriptions; reading `note:///touch` updates what is subscribed to. */
 function resources() {
   const subscribed = new Set()
-  const contents = (uri, text) => ({ contents: [{ uri, mimeType: 'text/plain', text }] })
   return {
     capabilities: { resources: { subscribe: true, listChanged: true } },
     requests: {

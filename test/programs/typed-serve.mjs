@@ -7,7 +7,7 @@
 
 import { createServer } from 'node:http'
 import { text as bodyOf } from 'node:stream/consumers'
-import { onLines, send as say } from './serve.mjs'
+import { notify, onLines, send as say } from './serve.mjs'
 
 export { text } from './serve.mjs'
 
@@ -65,8 +65,7 @@ function onStdio(handlers, onMessage) {
     const controller = new AbortController()
     running.set(id, controller)
     const { signal } = controller
-    const tell = (method, params) => say({ jsonrpc: '2.0', method, params })
-    const said = await answer(handlers, message, { id, tell, signal })
+    const said = await answer(handlers, message, { id, tell: notify, signal })
     // A request without a result stays open until it is cancelled.
     if (said === undefined) return
     running.delete(id)
