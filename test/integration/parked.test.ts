@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { codeOf, elicitation, question, stage, textOf } from './support/asking.js'
+import { accepted, codeOf, elicitation, question, stage, textOf } from './support/asking.js'
 import { at, numberAt } from './support/json.js'
 import { closed } from './support/scripted.js'
 import { settled } from '../upstream/support/fake-runtime.js'
@@ -29,6 +29,20 @@ describe('a server that asks a client without a session', () => {
       q2: { method: 'elicitation/create', params: url },
     })
     await closed(it)
+  })
+
+  test('may finish, or take its question back, before the answer comes', async (t) => {
+    for (const isWithdrawn of [false, true]) {
+      const { it, server, ask, begin } = await stage(t)
+      const { state } = await begin()
+      if (isWithdrawn) server.say('{"method":"notifications/cancelled","params":{"requestId":"q0.0"}}')
+      server.finish()
+      await settled()
+      const value = await ask({ name: 's__t', requestState: state, inputResponses: { q1: accepted } })
+      assert.equal(textOf(value), 'done')
+      assert.deepEqual(server.answers, [])
+      await closed(it)
+    }
   })
 
   test('is refused what its client has not declared, and what is about no call', async (t) => {

@@ -11,7 +11,8 @@ import { suiteScope } from '../support/scope.js'
 import { StoreAway } from '../../src/store/store.js'
 import { defaultHttpServerLimits } from '../../src/transports/http-server/front-limits.js'
 import { EventReader, listen, message, messageIn, open, send } from '../transports/support/http.js'
-import { bearer, gatewayConfig, tokenOf } from './support/gateway.js'
+import { bearer, gatewayConfig, sendStateless, tokenOf } from './support/gateway.js'
+import { claim } from './support/claim.js'
 import { at, textAt } from './support/json.js'
 import { itServer, nodeProgram, type ServerEntry } from './support/programs.js'
 import { type Fields, ask, call, newId, opened, said } from './support/raw-sessions.js'
@@ -112,6 +113,23 @@ describe('a client whose requests go to two instances', () => {
     pair = await instances(scope)
   })
 
+  test('answers a question of the one, and tells of its progress, by requests to the other', async () => {
+    const [one, two] = pair
+    const headers = await opened(one, { capabilities: { sampling: {} } })
+    const _meta = { progressToken: 'p' }
+    const asking = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1, _meta } }
+    const stream = await asked(one, headers, asking)
+    const question = await stream.having('sampling/createMessage')
+    const id = at(question, 'id')
+    const progress = { progressToken: at(question, 'params', '_meta', 'progressToken'), progress: 1 }
+    await send(two.port, { headers, body: message('notifications/progress', undefined, progress) })
+    await untilAnswered(async () => (await said(one, headers, 'notifications/progress')).length > 0)
+    const result = { model: 'm', role: 'assistant', content: { type: 'text', text: 'yes' } }
+    const answer = JSON.stringify({ jsonrpc: '2.0', id, result })
+    assert.equal((await send(two.port, { headers, body: answer })).status, 202)
+    await stream.having('yes')
+  })
+
   test('is asked by the one although it told the other that it is ready', async () => {
     const [one, two] = pair
     const headers = await opened(one, { capabilities: { roots: {} }, initialized: two })
@@ -136,6 +154,23 @@ describe('a client whose requests go to two instances', () => {
     const headers = await opened(two, { headers: bearer('mcps_a') })
     assert.equal((await listen(two.port, headers, 'one.000000.0-1')).response.statusCode, 200)
     assert.equal((await ask(one, headers, 'ping')).status, 200)
+  })
+
+  test('comes back without a session to the other one, and its call goes on', async () => {
+    const [one, two] = pair
+    const _meta = claim({ sampling: {} })
+    const params = {
+      name: 's__ask',
+      arguments: { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } },
+      _meta,
+    }
+    const asked = messageIn((await sendStateless(one.port, { method: 'tools/call', params })).body)
+    const requestState = textAt(asked, 'result', 'requestState')
+    assert.match(requestState, /^mcps-proxy\.one\./)
+    const answer = { model: 'm', role: 'assistant', content: { type: 'text', text: 'yes' } }
+    const again = { ...params, requestState, inputResponses: { q1: answer } }
+    const done = await sendStateless(two.port, { method: 'tools/call', params: again })
+    assert.match(textAt(messageIn(done.body), 'result', 'content', 0, 'text'), /yes/)
   })
 
   test('asks the other one about a task, and gets its result', async (t) => {
@@ -205,5 +240,14 @@ describe('while the store is away', () => {
     }
     assert.equal((await ask(two, headers, 'ping')).status, 503)
     assert.equal(two.log.filter((text) => text.includes('failed')).length, 0)
+  })
+
+  test('the end of a session cannot be promised, and it stays ended once the store is back', async (t) => {
+    const [one, two] = await instances(t)
+    const headers = await opened(one)
+    one.store.isAway = true
+    assert.equal((await send(one.port, { method: 'DELETE', headers })).status, 503)
+    one.store.isAway = false
+    await untilAnswered(async () => (await ask(two, headers, 'ping')).status === 404)
   })
 })
