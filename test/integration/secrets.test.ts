@@ -2,36 +2,28 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { FakeRuntime, polite, settled } from '../upstream/support/fake-runtime.js'
-import { libraryProxy } from './support/library.js'
+import { settled } from '../upstream/support/fake-runtime.js'
+import { type Scripted, enter, scripted, simple, timed } from './support/scripted.js'
 import type { Scope } from './support/spawned.js'
 
 const key = `sk-live-${'Q7Zp'.repeat(10)}`
 const tells = /sk-l|Q7Zp/
 
-/** A server that answers this method with an error which says its key. */
-async function tellTale(t: Scope, refused: string): ReturnType<typeof libraryProxy> {
-  const runtime = new FakeRuntime()
-  runtime.script = (method, params, child) => {
-    if (method !== refused) return polite(method, params, child)
-    const error = `{"code":-32000,"message":"${'bad '.repeat(40)}key ${key}"}`
-    child.say(`{"jsonrpc":"2.0","id":${child.lastId},"error":${error}}`)
-    return undefined
-  }
-  const made = await libraryProxy(t, { s: { command: 'x', env: { API_KEY: key } } }, { runtime })
-  const { client } = await made.attach()
-  const opening = client.open()
-  await runtime.pass(5000)
-  await opening
-  const listing = client.request('tools/list')
-  await runtime.pass(5000)
-  assert.doesNotMatch((await listing).text, tells)
-  return made
+/** A server that refuses this method with an error that contains its key. */
+async function leaking(t: Scope, refused?: string): Promise<Scripted> {
+  const error = `{"code":-32000,"message":"${'bad '.repeat(40)}key ${key}"}`
+  const it = await scripted(t, { s: { env: { API_KEY: key } } }, (method, child) =>
+    method === refused ? { error } : simple(method, child),
+  )
+  const { client } = await enter(it)
+  const { heard } = await timed(it, client.request('tools/list'))
+  assert.doesNotMatch(heard.text, tells)
+  return it
 }
 
 for (const method of ['initialize', 'tools/list'])
   test(`a server that refuses ${method} with its key`, async (t) => {
-    const { proxy, log } = await tellTale(t, method)
+    const { proxy, log } = await leaking(t, method)
     const [status] = proxy.status()
     assert.match(status?.error ?? '', /bad bad .*\[redacted\]/)
     assert.doesNotMatch(status?.error ?? '', tells)
@@ -39,12 +31,7 @@ for (const method of ['initialize', 'tools/list'])
   })
 
 test('a line of stderr that is cut within a key', async (t) => {
-  const runtime = new FakeRuntime()
-  const { attach, log } = await libraryProxy(t, { s: { command: 'x', env: { API_KEY: key } } }, { runtime })
-  const { client } = await attach()
-  const opening = client.open()
-  await runtime.pass(1000)
-  await opening
+  const { runtime, log } = await leaking(t)
   runtime.children[0]?.stderr.write(`${'y'.repeat(8192 - 24)}${key}\n`)
   await settled()
   const said = log.find(({ message }) => message.startsWith('yyy'))
