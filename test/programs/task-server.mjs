@@ -30,17 +30,10 @@ const related = (taskId) => ({ 'io.modelcontextprotocol/related-task': { taskId 
 function begin({ name, arguments: given = {}, task: { ttl = null }, _meta }) {
   last += 1
   const taskId = given.id ?? `${prefix}${last}`
-  const end = Promise.withResolvers?.() ?? withResolvers()
-  tasks.set(taskId, { taskId, ttl, name, status: 'working', end, token: _meta?.progressToken })
-  return { task: shown(tasks.get(taskId)) }
-}
-
-function withResolvers() {
-  const all = {}
-  all.promise = new Promise((resolve) => {
-    all.resolve = resolve
-  })
-  return all
+  const task = { taskId, ttl, name, status: 'working', token: _meta?.progressToken }
+  task.ended = new Promise((resolve) => (task.end = resolve))
+  tasks.set(taskId, task)
+  return { task: shown(task) }
 }
 
 function found(taskId) {
@@ -52,7 +45,7 @@ function found(taskId) {
 function to(task, status) {
   task.status = status
   notify('notifications/tasks/status', shown(task))
-  if (status !== 'input_required') task.end.resolve()
+  if (status !== 'input_required') task.end()
 }
 
 async function resultOf(task) {
@@ -67,7 +60,7 @@ async function resultOf(task) {
     task.answer = result?.action ?? `refused: ${error.code}`
     to(task, 'completed')
   }
-  await task.end.promise
+  await task.ended
   const said = task.name === 'curious' ? task.answer : `${task.name} ${task.taskId}`
   return { ...text(said), _meta: related(task.taskId) }
 }

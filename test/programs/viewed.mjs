@@ -1,9 +1,8 @@
 // Tools, prompts, resources and completions of which profiles show parts. `tell` says of what the lists have changed, or
 // which resource has; `echo` gives its arguments back as they came, and the number of the process.
 
-import { notify, serve } from './serve.mjs'
+import { notify, serve, text } from './serve.mjs'
 
-const text = (value) => ({ content: [{ type: 'text', text: JSON.stringify(value) }] })
 const string = { type: 'string' }
 const tool = (name, properties = {}, required = []) => ({
   name,
@@ -32,12 +31,13 @@ serve({
   requests: {
     'tools/list': () => ({ tools }),
     'tools/call': ({ name, arguments: given }) => {
-      if (name !== 'tell') return text({ name, given, pid: process.pid, server: process.env.NAME })
+      if (name !== 'tell')
+        return text(JSON.stringify({ name, given, pid: process.pid, server: process.env.NAME }))
       if (given.what === 'tools') tools.push(tool(`get_${tools.length}`))
       if (given.what === 'hidden tools') tools.push(tool(`delete_${tools.length}`))
       if (given.what.endsWith('tools')) notify('notifications/tools/list_changed')
       else notify('notifications/resources/updated', { uri: given.uri })
-      return text('told')
+      return text('"told"')
     },
     'prompts/list': () => ({ prompts: [{ name: 'open' }, { name: 'secret' }] }),
     'prompts/get': ({ name }) => ({
@@ -45,9 +45,9 @@ serve({
     }),
     'resources/list': () => ({ resources: uris.map((uri) => ({ uri, name: uri })) }),
     'resources/templates/list': () => ({
-      resourceTemplates: ['mem://open/{id}', 'mem://secret/{id}'].map((uriTemplate) => ({
-        uriTemplate,
-        name: uriTemplate,
+      resourceTemplates: ['mem://open/{id}', 'mem://secret/{id}'].map((name) => ({
+        uriTemplate: name,
+        name,
       })),
     }),
     'resources/read': ({ uri }) => ({ contents: [{ uri, text: `read ${uri}` }] }),
