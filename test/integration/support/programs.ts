@@ -55,8 +55,7 @@ export function itEcho(env: Readonly<Record<string, string>> = {}, more: ServerE
 
 export const everythingArgs: readonly string[] = [packaged('everything'), 'stdio']
 export const everything: StdioServerJson = node(...everythingArgs)
-export const filesystemArgs = (folder: string): readonly string[] => [packaged('filesystem'), folder]
-export const filesystem = (folder: string): StdioServerJson => node(...filesystemArgs(folder))
+export const filesystem = (folder: string): StdioServerJson => node(packaged('filesystem'), folder)
 export const memoryArgs: readonly string[] = [packaged('memory')]
 export const memory = (file: string): StdioServerJson => ({
   ...node(...memoryArgs),
