@@ -71,7 +71,11 @@ const servers = (folder) => ({
   everything: server('everything', ['stdio']),
   filesystem: server('filesystem', [folder]),
   memory: server('memory', [], { MEMORY_FILE_PATH: join(folder, 'memory.json') }),
-  slow: { command: process.execPath, args: [join(root, 'test/programs/small.mjs'), 'late', String(SLOW_MS)], env: {} },
+  slow: {
+    command: process.execPath,
+    args: [join(root, 'test/programs/small.mjs'), 'late', String(SLOW_MS)],
+    env: {},
+  },
 })
 
 /** The environment of a user who has nothing but PATH, with a home folder of its own. */
