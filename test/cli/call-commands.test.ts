@@ -13,6 +13,7 @@ import { personOf } from '../../src/ask/terminal.js'
 import { at, parsed, textAt } from '../integration/support/json.js'
 import { cli, everything, itEcho, memoryArgs, nodeProgram, program } from '../integration/support/programs.js'
 import { type Ran, type Servers, configFile, scratch } from '../integration/support/spawned.js'
+import { listening } from '../support/listening.js'
 import { runCommand } from './support/in-process.js'
 
 const memory = { command: process.execPath, args: memoryArgs }
@@ -296,12 +297,8 @@ describe('doctor', () => {
     const server = createServer((_, response) => {
       requests++
       response.writeHead(503).end()
-    }).listen(0, '127.0.0.1')
-    t.after(() => server.close())
-    await once(server, 'listening')
-    const address = server.address()
-    assert(typeof address === 'object' && address !== null)
-    const far = { url: `http://127.0.0.1:${address.port}/mcp`, protocol: 'legacy' }
+    })
+    const far = { url: `http://127.0.0.1:${await listening(t, server)}/mcp`, protocol: 'legacy' }
     const { code, out } = await run(t, { far }, 'doctor')
     assert.match(out, /far {2}failed after .*HTTP 503/)
     assert.deepEqual([code, requests], [1, 1])

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, describe, test } from 'node:test'
 import { readArguments } from '../../src/cli/commands.js'
 import { gatewayPage } from '../../src/gateway/status.js'
 import type { UpstreamStatus } from '../../src/upstream/contracts/upstream.js'
 import { at, parsed } from '../integration/support/json.js'
 import { type Ran, configFile, scratch } from '../integration/support/spawned.js'
+import { listening } from '../support/listening.js'
 import { runCommand } from './support/in-process.js'
 
 const upstream = {
@@ -56,14 +56,7 @@ async function gateway(
     const isAllowed = request.headers.authorization === 'Bearer abcdefgh'
     response.writeHead(isAllowed ? status : 401).end(isAllowed ? body : '')
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  return { url: `http://127.0.0.1:${portOf(server.address())}`, seen }
-}
-
-function portOf(address: AddressInfo | string | null): number {
-  assert(typeof address === 'object' && address !== null)
-  return address.port
+  return { url: `http://127.0.0.1:${await listening(t, server)}`, seen }
 }
 
 const status = (t: TestContext, ...args: string[]): Promise<Ran> => statusIn(t, {}, ...args)
@@ -144,8 +137,7 @@ default: 1 of 2 servers ready, 2 tools, 1 client
 
   test('says that no gateway answers, and what starts one', async (t) => {
     const server = createServer()
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const url = `http://127.0.0.1:${portOf(server.address())}`
+    const url = `http://127.0.0.1:${await listening(t, server)}`
     await new Promise((resolve) => server.close(resolve))
     const { code, err } = await status(t, url)
     assert.equal(code, 1)

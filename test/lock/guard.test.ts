@@ -8,8 +8,8 @@ import { LockStore } from '../../src/lock/store.js'
 import { type ListItem, readListItem } from '../../src/mcp/list-items.js'
 import type { Listed, Verdict } from '../../src/upstream/contracts/list-guard.js'
 import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
-import { realRuntime } from '../../src/real-runtime.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
+import { openRuntime } from '../support/open-runtime.js'
 import { type Items, locked } from './support/locked.js'
 
 const a = { description: 'a', annotations: { readOnlyHint: true } }
@@ -44,9 +44,7 @@ function said(tools: Items, instructions?: string): Listed {
 function judged(t: Scope, config: ServerConfig, before: LockedServer, now: Listed): Verdict | undefined {
   const path = join(scratch(t), 'mcps.lock')
   writeFileSync(path, encodeLock(new Map([['default', new Map([['s', before]])]])))
-  const runtime = realRuntime()
-  t.after(() => runtime.close())
-  return new LockStore(path, runtime, () => assert.fail()).guard('default').judge(config, now)
+  return new LockStore(path, openRuntime(t), () => assert.fail()).guard('default').judge(config, now)
 }
 
 function outcome(verdict: Verdict | undefined): string {

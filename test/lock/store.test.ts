@@ -6,9 +6,9 @@ import { assert as check, dictionary, jsonValue, property, record, string } from
 import { changesOf } from '../../src/lock/changes.js'
 import { decodeLock, encodeLock, LockError } from '../../src/lock/lock-file.js'
 import { LockStore } from '../../src/lock/store.js'
-import { realRuntime } from '../../src/real-runtime.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
+import { openRuntime } from '../support/open-runtime.js'
 import { listed, locked } from './support/locked.js'
 
 interface Stored {
@@ -18,9 +18,7 @@ interface Stored {
 
 function stored(t: Scope, path: string): Stored {
   const log: LogRecord[] = []
-  const runtime = realRuntime(() => undefined)
-  t.after(() => runtime.close())
-  return { store: new LockStore(path, runtime, (record) => void log.push(record)), log }
+  return { store: new LockStore(path, openRuntime(t), (record) => void log.push(record)), log }
 }
 
 test('what is written is read again, in one order', () => {

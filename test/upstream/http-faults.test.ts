@@ -9,6 +9,7 @@ import { limits } from '../../src/limits.js'
 import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
 import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import { type Scope, answerOf, connect, json, scripted } from '../transports/support/scripted.js'
+import { listening } from '../support/listening.js'
 import { done, toolServer } from './support/remote.js'
 
 function isAnswered(heard: Heard): boolean {
@@ -90,11 +91,7 @@ describe('a server that takes its time', () => {
   test('to accept a connection is given up, and nothing was sent', async (t) => {
     // The server accepts TCP connections and never answers the TLS handshake.
     const silent = createServer((socket) => socket.on('error', () => undefined))
-    await new Promise<void>((resolve) => {
-      silent.listen(0, '127.0.0.1', resolve)
-    })
-    t.after(() => void silent.close())
-    const url = new URL(`https://127.0.0.1:${String(at(silent.address(), 'port'))}/mcp`)
+    const url = new URL(`https://127.0.0.1:${await listening(t, silent)}/mcp`)
     const { heard, request } = connect(t, url, {
       retries: 1,
       retryDelayMs: 1,

@@ -1,7 +1,7 @@
 // A server on the loopback that works on bare sockets.
 
 import { type Server, type Socket, createServer } from 'node:net'
-import { at } from '../../integration/support/json.js'
+import { listening } from '../../support/listening.js'
 import type { Scope } from './scripted.js'
 
 export interface RawServer {
@@ -23,12 +23,9 @@ export async function rawServer(
     socket.on('error', () => undefined)
     connected(socket)
   })
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
+  const port = await listening(scope, server)
   scope.after(() => {
     for (const socket of sockets) socket.destroy()
-    server.close()
   })
-  return { server, port: Number(at(server.address(), 'port')), sockets }
+  return { server, port, sockets }
 }
