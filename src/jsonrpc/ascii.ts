@@ -1,4 +1,4 @@
-// The bytes that JSON gives a meaning, by name.
+// Names for the bytes that have a meaning in JSON.
 
 const TAB = 0x09
 const NINE = 0x39

@@ -1,4 +1,4 @@
-// The few messages that the proxy says itself.
+// Builds the few messages that the proxy writes itself.
 
 import { Buffer } from 'node:buffer'
 import { toLine, toOneLine } from './line.js'
@@ -11,24 +11,24 @@ const OPENING_BATCH = Buffer.from('[')
 const COMMA = Buffer.from(',')
 const CLOSING_BATCH = Buffer.from(']')
 
-/** An error object as it goes on the wire; `data` is raw JSON. */
+/** An error object as the proxy sends it; `data` is raw JSON. */
 export interface ErrorBody {
   readonly code: number
   readonly message: string
   readonly data?: string | undefined
 }
 
-/** `params` is raw JSON. */
+/** Builds a request. `params` is raw JSON. */
 export function buildRequest(id: RequestId, method: string, params?: string): Message {
   return oneLine(`{"jsonrpc":"2.0","id":${id},"method":${quote(method)}${paramsMember(params)}}`)
 }
 
-/** `params` is raw JSON. */
+/** Builds a notification. `params` is raw JSON. */
 export function buildNotification(method: string, params?: string): Message {
   return oneLine(`{"jsonrpc":"2.0","method":${quote(method)}${paramsMember(params)}}`)
 }
 
-/** `result` is raw JSON, in one piece or in parts, which are not joined. */
+/** Builds a response. `result` is raw JSON, in one piece or in parts, which are not joined. */
 export function buildResult(id: RequestId, result: string | Uint8Array | readonly Uint8Array[]): Message {
   const head = `{"jsonrpc":"2.0","id":${id},"result":`
   if (typeof result === 'string') return oneLine(`${head}${result}}`)
@@ -42,10 +42,10 @@ export function buildBatch(messages: readonly Message[]): Message {
 }
 
 /**
- * An error response.
+ * Builds an error response.
  *
- * Without an id, JSON-RPC 2.0 section 5 writes `null`; MCP from 2025-11-25 on
- * has no null id, so there the member is left out (`orphan: 'omit'`).
+ * Without an id, JSON-RPC 2.0 section 5 writes `null`. MCP from 2025-11-25 on has no null id, so `orphan:
+ * 'omit'` leaves the member out.
  */
 export function buildError(
   id: RequestId | undefined,
@@ -64,7 +64,7 @@ function paramsMember(params: string | undefined): string {
   return params === undefined ? '' : `,"params":${params}`
 }
 
-/** A part that was taken out of another message may stand on several lines. */
+/** Raw JSON from another message may contain line breaks. */
 function oneLine(text: string): Message {
   return new Message(toOneLine(text))
 }

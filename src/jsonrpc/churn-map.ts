@@ -1,19 +1,18 @@
 // A map whose entries come and go many thousand times a second.
 //
-// When a `Map` has no room left between deleted entries, the engine makes it a
-// new table, and the old one keeps pointing at the new. Once such a table has
-// reached the old generation, everything that the tables after it ever held
-// lives on until the next full collection, and is copied on the way. So the
-// tables here hold small cells, and a cell lets go of its entry when that is
-// taken. Seen on a busy connection: a fifth of all CPU time.
+// When a `Map` has no room left between deleted entries, the engine allocates a new table, and the old table
+// keeps a pointer to the new one. Once an old table has reached the old generation, every value of the later
+// tables stays in memory until the next full collection. So these tables hold small cells, and a cell drops
+// its value when the entry is removed. Without cells, a busy connection spent a fifth of its CPU time on
+// this.
 
 interface Cell<V> {
   value: V | undefined
 }
 
-/** A map for entries that live shortly; it never keeps what was taken out of it. */
+/** A map for short-lived entries. It keeps no reference to a removed value. */
 export class ChurnMap<K, V> {
-  /** Made for the first entry: most of what a session may keep it never has. */
+  /** Created for the first entry: a session never uses most of its maps. */
   #cells: Map<K, Cell<V>> | undefined
 
   get size(): number {
@@ -38,7 +37,7 @@ export class ChurnMap<K, V> {
     return value
   }
 
-  /** Removes every entry and gives them all. */
+  /** Removes and returns all values. */
   drain(): V[] {
     const values = [...this.values()]
     for (const cell of this.#cells?.values() ?? []) cell.value = undefined

@@ -1,7 +1,7 @@
-// One JSON-RPC 2.0 message: its bytes, and where the members stand that the proxy routes by.
+// One JSON-RPC 2.0 message: its bytes, and the places of the members that the proxy routes by.
 //
-// A frame is read in one validating scan and holds no payload value. Spans count from the start
-// of `line`; `multiline` says that a line break stands between its tokens, which must not go out.
+// One validating scan reads a frame and stores no payload value. Spans count from the start of `line`.
+// `multiline` means that line breaks stand between tokens; the proxy must not send them.
 
 import { OPEN_ARRAY, OPEN_OBJECT, isSpace } from './ascii.js'
 import { FrameError } from './jsonrpc-errors.js'
@@ -15,7 +15,6 @@ import { ambiguity, messageNames, metaNames, paramsNames } from './routed-names.
 import { DEPTH_MAX, Scanner, type Span, scanText } from './scan.js'
 import { isKey, stringAt } from './text.js'
 
-/** The length of a method, in bytes. */
 const METHOD_BYTES_MAX = 256
 
 export interface RequestFrame {
@@ -45,11 +44,11 @@ export interface ResultFrame {
   readonly id: RequestId
   readonly idSpan: Span
   readonly result: Span
-  /** Its members, where it is an object. */
+  /** The members of the result, if it is an object. */
   readonly members: Members | undefined
 }
 
-/** An error response; `id` is undefined when the peer could not read the request's. */
+/** An error response; `id` is undefined if the peer could not read the id of the request. */
 export interface ErrorFrame {
   readonly kind: 'error'
   readonly line: Line
@@ -62,14 +61,12 @@ export interface ErrorFrame {
 export type ResponseFrame = ResultFrame | ErrorFrame
 export type Frame = RequestFrame | NotificationFrame | ResponseFrame
 
-/** Bytes that are not one acceptable message. */
 export interface UnreadableMessage {
   readonly kind: 'unreadable'
   readonly error: FrameError
   readonly line: Line
 }
 
-/** A message as it was read. */
 export type ReceivedMessage = Frame | UnreadableMessage
 
 /** `params` and `params._meta`, whose members the proxy routes by and edits. */
@@ -82,7 +79,7 @@ export interface Params {
 
 const NULL = 0x6e
 
-/** Of an object that is not there; most messages have no `_meta`, and answers no `params`. */
+/** Stands for a missing object: most messages have no `_meta`, and answers have no `params`. */
 const noMembers = new Members(Buffer.alloc(0))
 
 /** Reads one message. @throws FrameError when the bytes are not one acceptable JSON-RPC 2.0 message */
@@ -92,7 +89,7 @@ export function readFrame(line: Line): Frame {
   return message
 }
 
-/** Reads one message, or says why it cannot be read; `strings` are its long ones. */
+/** Reads one message, or returns why it is unreadable. `strings` are the offsets of its long strings. */
 export function readMessage(
   line: Line,
   strings: readonly number[] | undefined = line.length < LONG_BYTES_MIN ? undefined : longStrings([line]),
@@ -115,7 +112,7 @@ function unreadable(line: Line, error: FrameError): UnreadableMessage {
   return { kind: 'unreadable', error, line }
 }
 
-/** The error with the id of the request that the message is; an answer has the id of another one's request. */
+/** Adds the id of a request to the error. The id of an answer belongs to a request of another sender. */
 function addressed({ code, message, offset }: FrameError, line: Line): FrameError {
   const { claims, isCall, isAnswer } = findId(line)
   const [id] = claims.length === 1 && (isCall || !isAnswer) ? claims : []
@@ -164,7 +161,7 @@ function readParams(line: Line, message: Members): Params {
   return { span, members, metaSpan: members.span('_meta'), meta: members.inner('_meta') ?? noMembers }
 }
 
-/** Looks at all keys where one is no routed name, or stands twice. */
+/** Compares all keys if one is not a routed name or appears twice. */
 function refuseAmbiguity(message: Members): void {
   const params = message.inner('params')
   const meta = params?.inner('_meta')
@@ -192,13 +189,13 @@ export function isBatch(line: Uint8Array): boolean {
   return line[0] !== OPEN_OBJECT && line.find((c) => !isSpace(c)) === OPEN_ARRAY
 }
 
-/** Whether a line has white space alone: a person who presses a key, and no message. */
+/** Whether a line contains only white space: a person pressed a key, and no message was sent. */
 export function isBlank(line: Uint8Array): boolean {
   return line.every(isSpace)
 }
 
 /**
- * The messages of a batch, each as a separate line.
+ * Splits a batch into its messages, each as a separate line.
  *
  * @throws FrameError when the line is not JSON, is empty, or holds more messages than allowed
  */
@@ -212,7 +209,7 @@ export function splitBatch(line: Line): Line[] {
   return items.map((item) => toLine(line.subarray(item.start, item.end)))
 }
 
-/** The same where the sender must be heard in any case: a batch that is broken is one message, which cannot be read. */
+/** Splits a batch. Returns a broken batch as one unreadable message, so that the sender gets an error. */
 export function batchMembers(line: Line): readonly Line[] {
   try {
     return splitBatch(line)

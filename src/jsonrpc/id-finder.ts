@@ -1,8 +1,8 @@
-// Finds the id of a message that cannot be read, because it is too long to keep or not acceptable.
+// Finds the id of a message that cannot be read, because it is too long or not acceptable.
 //
-// Writers put `id` among the first members or last. So the finder reads the beginning of the message, as far as it keeps
-// it, and the last member, and skips all other members. The id counts only where the beginning shows whether the message is a call
-// or an answer, since the id of a call belongs to its sender.
+// Writers put `id` among the first members or last. So the finder reads the beginning of the message, up to
+// its limit, and the last member. It skips all other members. The id counts only if the beginning shows
+// whether the message is a call or an answer, because the sender of a call chooses the id.
 
 import { Buffer } from 'node:buffer'
 import { COLON, COMMA, OPEN_OBJECT, QUOTE } from './ascii.js'
@@ -12,30 +12,28 @@ import { fold } from './routed-names.js'
 import { DEPTH_MAX, Scanner, scanText } from './scan.js'
 import { stringAt } from './text.js'
 
-/** How much is kept of the beginning. */
 const HEAD_BYTES = 16 * 1024
 
-/** How much is kept of the end: more than the longest id takes. */
+/** More than the longest id needs. */
 const TAIL_BYTES = 2 * 1024
 
 /**
- * A last member `id`, and the brace that ends the message; other text may follow the message.
- *
- * In JSON, a quote behind a comma or a brace opens a string, unless it ends one, and then no name can follow.
+ * Matches a last member `id` and the brace that ends the message. Other text may follow the message. In JSON,
+ * a quote after a comma or a brace opens a string, or it ends a string and no name can follow.
  */
 const lastId =
   /[,{][ \t\r\n]*"id"[ \t\r\n]*:[ \t\r\n]*("(?:[^"\\]|\\.)*"|[^ \t\r\n"{}[\],:]+)[ \t\r\n]*\}[^{}"]*$/s
 
-/** Finds the top-level `id` of an object that is fed chunk by chunk; little of it is kept. */
+/** Finds the top-level `id` of an object that arrives in chunks, and keeps only a few kilobytes of it. */
 export class IdFinder {
   #head: Buffer = Buffer.alloc(0)
   #tail: Buffer = Buffer.alloc(0)
   #isCall = false
   #isAnswer = false
-  /** Every id that some reader may find, however its key is spelled. */
+  /** Every id that a reader might find, in any case of the key. */
   readonly #claims = new Set<RequestId>()
   #isHeadRead = false
-  /** Of the message so far. */
+  /** The length of the message so far. */
   bytes = 0
 
   push(chunk: Uint8Array): void {
@@ -46,14 +44,14 @@ export class IdFinder {
     this.#tail = Buffer.concat([...before, chunk.subarray(-TAIL_BYTES)]).subarray(-TAIL_BYTES)
   }
 
-  /** Whether the beginning alone says which message it is: what follows is then not looked at. */
+  /** Whether the beginning alone identifies the message. The finder then ignores the remaining bytes. */
   get isSure(): boolean {
     if (this.#head.length < HEAD_BYTES) return false
     this.#readHead()
     return this.#claims.size === 1 && (this.#isCall || this.#isAnswer)
   }
 
-  /** The result; the whole message has come unless the finder is sure. */
+  /** Returns the result. Call it after the whole message, or once `isSure` is true. */
   found(): FoundId {
     if (!this.isSure) {
       this.#readHead()
@@ -71,7 +69,7 @@ export class IdFinder {
     try {
       this.#readMembers(this.#head, new Scanner(this.#head, DEPTH_MAX))
     } catch (error) {
-      // Nearly always where the beginning is cut.
+      // Almost always the cause is that the beginning is cut.
       if (!(error instanceof FrameError)) throw error
     }
   }
@@ -90,7 +88,7 @@ export class IdFinder {
       if (key === 'result' || key === 'error') this.#isAnswer = true
       const value = scanner.skipSpace(colon + 1)
       at = scanner.value(value, 1)
-      // A number that ends here may be the first digits of another.
+      // A number that ends here may be the first digits of a longer number.
       if (fold(key) === 'id' && at < bytes.length) this.#claim(bytes.subarray(value, at))
       at = scanner.skipSpace(at)
     } while (bytes[at] === COMMA)
@@ -106,19 +104,18 @@ export class IdFinder {
   }
 }
 
-/** The id and the kind of a message that cannot be read. */
 export interface FoundId {
-  /** Undefined when there is none, when there are several, and when it is not acceptable. */
+  /** Undefined if the message has no id, several ids, or an unacceptable one. */
   readonly id: RequestId | undefined
-  /** Every id that some reader may find. */
+  /** Every id that a reader might find. */
   readonly claims: readonly RequestId[]
-  /** Whether the message has a `method`: a request or notification, whose id is its sender's own. */
+  /** Whether the message has a `method`: it is a request or notification, and its sender chose the id. */
   readonly isCall: boolean
-  /** Whether it has a `result` or an `error`. */
+  /** Whether the message has a `result` or an `error`. */
   readonly isAnswer: boolean
 }
 
-/** The same of a message that is all here. */
+/** Finds the id of a complete message. */
 export function findId(message: Uint8Array): FoundId {
   const finder = new IdFinder()
   finder.push(message)

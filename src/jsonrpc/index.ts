@@ -1,6 +1,6 @@
 /**
- * The JSON-RPC core of mcps-proxy: a validating scanner over bytes, frames,
- * splicing with reasoned edits, ids of each connection, and a peer. No I/O, no MCP.
+ * The JSON-RPC core of mcps-proxy: a validating scanner over bytes, frames, splicing with reasoned edits, ids
+ * for each connection, and a peer. It performs no I/O and knows nothing of MCP.
  *
  * @packageDocumentation
  */

@@ -1,8 +1,8 @@
 // The requests on one connection that wait for an answer.
 //
-// Clients choose their ids freely, so two clients may both have a request 1 in flight. Their server sees
-// integers minted here, each once on a connection, so that an answer which comes late, or twice, finds no other request. The
-// sender gets back the bytes of its own id.
+// Clients choose their ids freely, so two clients may both have a request 1 in flight. The server sees
+// integers that the proxy assigns, each once per connection. So a late or repeated answer matches no other
+// request. The client gets back the bytes of the id that it sent.
 
 import { ChurnMap } from './churn-map.js'
 import { type RequestId, canonical, numericId, ofOtherType, textId } from './request-id.js'
@@ -14,7 +14,7 @@ export class Inflight<E> {
   readonly #prefix: string | undefined
   #last = 0
 
-  /** With a prefix, the ids are texts that begin with it. */
+  /** With a prefix, the ids are strings that begin with it. */
   constructor(inflightMax: number, prefix?: string) {
     this.#inflightMax = inflightMax
     this.#prefix = prefix
@@ -24,7 +24,7 @@ export class Inflight<E> {
     return this.#entries.size
   }
 
-  /** Remembers the entry of a request; gives its id, or undefined once `inflightMax` requests are out, or twice as many where it `isOwn`. */
+  /** Stores a request and returns its new id; undefined above `inflightMax`, or twice that for the proxy's requests. */
   mint(entry: E, isOwn = false): RequestId | undefined {
     if (this.size >= this.#inflightMax * (isOwn ? 2 : 1)) return undefined
     const number = ++this.#last
@@ -33,7 +33,7 @@ export class Inflight<E> {
     return id
   }
 
-  /** The entry that an answer with this id settles; gone afterwards. */
+  /** Removes and returns the entry of the request with this id. */
   take(id: RequestId): E | undefined {
     return this.#entries.take(id) ?? this.#entries.take(numeric(id))
   }
@@ -52,7 +52,7 @@ export class Inflight<E> {
   }
 }
 
-/** The id as it was minted: some servers answer the number 7 as 7.0 or "7". */
+/** Returns the id as the proxy assigned it: some servers answer the number 7 as 7.0 or "7". */
 function numeric(id: RequestId): RequestId {
   const key = canonical(id)
   return key.startsWith('"') ? ofOtherType(key) : key

@@ -1,4 +1,4 @@
-// The errors of this layer. Every error that is not our own fault has a stable `code`.
+// The errors of this layer. Every error that is not a fault of this program has a stable `code`.
 
 import type { RequestId } from './request-id.js'
 
@@ -12,24 +12,24 @@ export type FrameErrorCode =
   | 'FRAME_DEPTH'
   /** JSON, but not a request, notification or response of JSON-RPC 2.0. */
   | 'FRAME_ENVELOPE'
-  /** A routed member twice, in another case, or spelled with escapes. */
+  /** A routed member appears twice, in another case, or with escapes. */
   | 'FRAME_AMBIGUOUS'
   /** An id that is neither a string nor an integer. */
   | 'FRAME_ID'
   /** Longer than the limit, or with more members. */
   | 'FRAME_TOO_LARGE'
 
-/** Bytes that are not one acceptable JSON-RPC message; `offset` counts bytes from the message's start. */
+/** Bytes that are not one acceptable JSON-RPC message; `offset` counts bytes from the start of the message. */
 export class FrameError extends Error {
   override readonly name = 'FrameError'
   readonly code: FrameErrorCode
   readonly offset: number
-  /** The id of a request, where it could be read, so that the error can be addressed; never that of an answer. */
+  /** The id of a request, if it could be read, so that the sender gets the error. Never the id of an answer. */
   readonly id: RequestId | undefined
 
   constructor(code: FrameErrorCode, message: string, offset: number, id?: RequestId) {
-    // No stack: it is the costly part, it says nothing about bad input, and a flooding server makes many of these.
-    // With frozen intrinsics the limit cannot be set, and the error has a stack.
+    // The error has no stack: a stack is costly, says nothing about bad input, and a flooding server causes
+    // many errors. With frozen intrinsics the limit cannot be set, so the error has a stack.
     const { stackTraceLimit } = Error
     Reflect.set(Error, 'stackTraceLimit', 0)
     super(message)
@@ -39,7 +39,7 @@ export class FrameError extends Error {
     this.id = id
   }
 
-  /** Whether the bytes are not JSON at all, which JSON-RPC tells apart from an invalid request. */
+  /** Whether the bytes are not JSON. JSON-RPC has another code for JSON that is no valid request. */
   get unreadable(): boolean {
     return this.code === 'FRAME_SYNTAX' || this.code === 'FRAME_UTF8'
   }
@@ -50,31 +50,31 @@ export type TransportErrorCode =
   | 'TRANSPORT_CLOSED'
   | 'TRANSPORT_IO'
   | 'TRANSPORT_TAP'
-  /** The other end refuses our credentials. */
+  /** The other end refuses the credentials of the proxy. */
   | 'TRANSPORT_AUTH'
-  /** It wants a login, which a person has to make. */
+  /** The other end requires a login by a person. */
   | 'TRANSPORT_LOGIN'
-  /** It answered with something that is no answer. */
+  /** The other end sent something that is not a valid answer. */
   | 'TRANSPORT_ANSWER'
   | 'TRANSPORT_TIMEOUT'
-  /** It cannot be reached; nothing was sent. */
+  /** The other end cannot be reached; nothing was sent. */
   | 'TRANSPORT_UNREACHABLE'
-  /** It answered with an HTTP status that is no success. */
+  /** The other end answered with an HTTP status that is not a success. */
   | 'TRANSPORT_STATUS'
-  /** It does not know the session any more; what was sent was not taken. */
+  /** The other end no longer knows the session; it did not process the message. */
   | 'TRANSPORT_SESSION'
-  /** There is no token for it just now; nothing was sent. */
+  /** No token is available now; nothing was sent. */
   | 'TRANSPORT_TOKEN'
 
 interface TransportErrorOptions extends ErrorOptions {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** The connection is gone, or its other end broke its protocol; everything in flight on it is drained. */
+/** The connection is gone, or its other end broke the protocol. Every request in flight on it fails. */
 export class TransportError extends Error {
   override readonly name = 'TransportError'
   readonly code: TransportErrorCode
-  /** Facts for the client: a status, the beginning of a body, a remedy. */
+  /** Facts for the client, such as a status, the beginning of a body, or a remedy. */
   readonly details: Readonly<Record<string, unknown>> | undefined
 
   constructor(code: TransportErrorCode, message: string, options?: TransportErrorOptions) {
@@ -84,7 +84,7 @@ export class TransportError extends Error {
   }
 }
 
-/** The error where the condition `what` does not hold, by a fault of this program. `node:assert` would add three milliseconds to every start. */
+/** An error for a fault of this program. `node:assert` would add three milliseconds to every start. */
 export function fault(what: string): Error {
   return new Error(`does not hold: ${what}`)
 }

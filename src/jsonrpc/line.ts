@@ -1,8 +1,7 @@
-// One message in memory: its bytes, and a line feed directly behind them.
+// One message in memory: its bytes, with a line feed directly after them.
 //
-// Reading a stream gives that for free, since the delimiter stays where it was
-// read. Keeping it means that a message without edits leaves as a slice of the
-// chunk it came in, and that neighbours leave as one slice.
+// A stream that is split at line feeds already has this form. With the line feed in place, a message without
+// edits leaves as a slice of the chunk that contained it, and adjacent messages leave as one slice.
 
 import { Buffer } from 'node:buffer'
 import { CR, LF, SPACE } from './ascii.js'
@@ -10,7 +9,7 @@ import { fault } from './jsonrpc-errors.js'
 
 declare const lineBrand: unique symbol
 
-/** The bytes of one message, which contain no line feed and have one directly behind their end. */
+/** The bytes of one message. They contain no line feed, and one follows directly after their end. */
 export type Line = Buffer & { readonly [lineBrand]: true }
 
 function endsAtFeed(view: Buffer, chunk: Buffer, start: number): view is Line {
@@ -53,7 +52,7 @@ export function toLine(bytes: Uint8Array | string): Line {
   return lineAt(memory, 0, length)
 }
 
-/** Reads ranges in order, each behind the one before, without a copy. */
+/** Reads ascending ranges of the joined parts without a copy. */
 export class PartReader {
   readonly #parts: readonly Uint8Array[]
   #index = 0
@@ -63,7 +62,7 @@ export class PartReader {
     this.#parts = parts
   }
 
-  /** Adds the bytes from `from` to `to` as views on the parts. */
+  /** Adds the bytes from `from` to `to` as views of the parts. */
   read(from: number, to: number, into: Uint8Array[]): void {
     for (let part = this.#parts[this.#index]; part !== undefined; part = this.#parts[this.#index]) {
       const end = this.#offset + part.length
@@ -80,9 +79,9 @@ export class PartReader {
 
 // Line breaks between the tokens of a message.
 //
-// JSON allows them, and a pretty-printed body has them, but a message leaves as one line. Many readers also take a lone
-// CR for the end of a line (Python's text files do), so a client could hide a second message behind one. Every break
-// becomes a space, so the spans of the message stay valid. Inside a JSON string no raw break can stand.
+// JSON allows them, but the proxy sends each message as one line. Many readers (Python's text files, for
+// example) also end a line at a lone CR, so a client could hide a second message behind one. A space replaces
+// every break, so the spans stay valid. A JSON string contains no raw break.
 
 function isBreak(c: number): boolean {
   return c === LF || c === CR
@@ -96,14 +95,14 @@ export function overwriteBreaks(bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; at++) if (isBreak(bytes[at] ?? 0)) bytes[at] = SPACE
 }
 
-/** A copy of the message with a space in the place of each line break. */
+/** Copies the message and replaces each line break with a space. */
 export function toOneLine(message: Uint8Array | string): Line {
   const copy = toLine(message)
   overwriteBreaks(copy)
   return copy
 }
 
-/** The part of `line` between two places from its first line break to its last; undefined where it has none. */
+/** The range from the first to the last line break between two offsets; undefined without a line break. */
 export function breaksBetween(
   line: Line,
   from: number,

@@ -1,7 +1,7 @@
-// A long message, in the parts in which it came.
+// A long message, in the parts in which it arrived.
 //
-// Most long messages are results that are only passed on. They leave in the parts in which they came, and are joined into
-// one line only for a caller that looks into them. A message of any other kind, or with any fault, is joined when it is read.
+// Most long messages are results that the proxy only forwards. It forwards the parts, and joins them only for
+// a caller that reads the content. A message of another kind, or with a fault, is joined when it is read.
 
 import { Buffer } from 'node:buffer'
 import { type ReceivedMessage, type ResultFrame, readMessage } from './frame.js'
@@ -10,16 +10,15 @@ import type { Members } from './members.js'
 import type { RequestId } from './request-id.js'
 import type { Span } from './scan.js'
 
-/** The whole message in one piece. */
 export function joinedLine(message: Line | LongLine): Line {
   return message instanceof LongLine ? message.line : message
 }
 
-/** One message in memory of several pieces; a line feed lies behind the last. */
+/** One message in several pieces of memory; a line feed follows the last piece. */
 export class LongLine {
   readonly parts: readonly Buffer[]
   readonly length: number
-  /** The offsets at which its long strings begin and end, in turn; undefined where the scanner has to read them. */
+  /** The offsets of the starts and ends of the long strings, in turn; undefined if the scanner must read them. */
   readonly strings: readonly number[] | undefined
   #line: Line | undefined
 
@@ -29,7 +28,7 @@ export class LongLine {
     this.strings = strings
   }
 
-  /** A few of its bytes; the parts are not joined for them. */
+  /** Copies a range of the message without joining the parts. */
   slice(start: number, end: number): Buffer {
     if (this.#line !== undefined) return this.#line.subarray(start, end)
     const views: Uint8Array[] = []
@@ -37,14 +36,13 @@ export class LongLine {
     return Buffer.concat(views)
   }
 
-  /** The whole message in one piece, joined when it is first asked for. */
+  /** The whole message in one piece. The first access joins the parts. */
   get line(): Line {
     this.#line ??= joinLine(this.parts, this.length)
     return this.#line
   }
 }
 
-/** Reads the message. */
 export function readLong(long: LongLine): ReceivedMessage {
   const { strings } = long
   return (strings && resultInParts(long, strings)) ?? readMessage(long.line, strings ?? [])
@@ -57,10 +55,10 @@ function resultInParts(long: LongLine, strings: readonly number[]): ResultFrame 
 }
 
 /**
- * A result whose parts are joined only for a caller that asks for its `line`.
+ * A result that joins its parts only for a caller that reads `line`.
  *
- * A getter in a literal would be another function for each result, which the engine keeps, with the parts, until the next full
- * collection: half of all processor time.
+ * A getter in an object literal would create a function for each result. The engine would keep it, with the
+ * parts, until the next full collection, which costs half of all CPU time.
  */
 class LongResult implements ResultFrame {
   readonly kind = 'result'
@@ -86,19 +84,19 @@ class LongResult implements ResultFrame {
   }
 }
 
-/** The place in a message of a byte of its skeleton. */
+/** Maps an offset in the skeleton to the offset in the message. */
 type Origin = (at: number) => number
 
 /**
- * A long message without what stands inside its long strings, and the original offset of each byte.
+ * The message without the content of its long strings, and the original offset of each byte.
  *
- * `{"id":1,"result":{"a":"…a megabyte…"}}` becomes `{"id":1,"result":{"a":""}}`: a short message that is read in no time, and
- * that is good exactly when the long one is, since the strings were found to be good before.
+ * `{"id":1,"result":{"a":"…a megabyte…"}}` becomes `{"id":1,"result":{"a":""}}`. This short message parses
+ * fast. It is valid exactly when the long message is, because the long strings are already checked.
  */
 function skeletonOf(long: LongLine, strings: readonly number[]): { line: Line; origin: Origin } {
   const kept: Uint8Array[] = []
   const reader = new PartReader(long.parts)
-  // The places of the closing quotes of those strings in the skeleton, and how many bytes are missing up to each.
+  // The offsets of the closing quotes in the skeleton, and the number of bytes removed before each.
   const cuts: number[] = []
   const missing: number[] = []
   let left = 0

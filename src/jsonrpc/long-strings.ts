@@ -1,14 +1,14 @@
 // The long strings of a JSON text, found sixteen bytes at a time.
 //
-// Nearly all bytes of a long message stand in strings into which nothing in the proxy looks. The WebAssembly program of
-// `string-scan.ts` checks the strings of a text and reports the long ones, so that the scanner reads only what stands between
-// them. The program refuses no text: the scanner reads all of one in which a string is faulty, and reports the fault.
+// Nearly all bytes of a long message stand in strings that the proxy never reads. The WebAssembly program in
+// `string-scan.ts` checks all strings and reports the long ones, so the scanner reads only the bytes between
+// them. If a string is faulty, the scanner reads the whole text and reports the fault.
 
 import { Buffer, isUtf8 } from 'node:buffer'
 import { SPACE } from './ascii.js'
 import { stringScan } from './string-scan.js'
 
-/** The part of WebAssembly that is used; the types of Node lack it, and an engine may too. */
+/** The part of WebAssembly that is used here. The types of Node lack it, and an engine may lack it too. */
 declare const WebAssembly:
   | {
       readonly Module: new (bytes: Uint8Array) => object
@@ -21,31 +21,31 @@ interface Exports {
   readonly scan: (from: number, to: number) => void
 }
 
-// Places in the program's memory: numbers of words of four bytes, and addresses.
+// Offsets in the memory of the program: counts of four-byte words, and byte addresses.
 const STATE_WORDS = 12
 const BAD = 6
 const BASE = 9
 const FOUND = 10
 const BYTES_MIN = 12
 const STRINGS = 16
-/** Behind the strings that one piece can hold. */
+/** The address after the list of strings that one piece can hold. */
 const TEXT_AT = 8 * 1024
 
 const BLOCK_BYTES = 64
-/** As much as one read brings, behind what the last one has left. */
+/** The bytes of one read, after the remainder of the read before. */
 const PIECE_BYTES = 64 * 1024 + BLOCK_BYTES
 
-/** A shorter text is read faster without this. */
+/** A shorter text is read faster without this program. */
 export const LONG_BYTES_MIN: number = 4 * 1024
 
-/** Shorter strings are not worth leaving out. */
+/** Skipping a shorter string saves no time. */
 const STRING_BYTES_MIN = 1024
 
 const NOTHING = Buffer.alloc(0)
 
 /**
- * The offsets at which the long strings of a text in parts begin and end, in turn; undefined where the scanner has to
- * read them. The text is UTF-8 where they are given.
+ * Returns the offsets at which the long strings of a text in parts begin and end, in turn. Returns undefined
+ * if the scanner must read the strings. If it returns offsets, the text is UTF-8.
  *
  * `bytesMin`, quotes included, is at least 128.
  */
@@ -58,16 +58,16 @@ export function longStrings(
   return finder.end(parts.at(-1))
 }
 
-/** Finds the long strings of one text, whose parts it takes as they come: a part that was just read is still at hand. */
+/** Finds the long strings of one text part by part, while each part is still in the cache of the CPU. */
 export class StringFinder {
   readonly #bytesMin: number
   /** The state of the program between two pieces of the text. */
   readonly #state = new Int32Array(STATE_WORDS)
-  /** Bytes of a character that the last piece has cut, and behind them less than a block that the program has not read. */
+  /** The bytes of a character that the last piece has cut, then less than a block of unread bytes. */
   #remaining: Buffer = NOTHING
   #cut = 0
   #scanned = 0
-  /** Undefined from the first fault on. */
+  /** Undefined after the first fault. */
   #spans: number[] | undefined = StringProgram.shared === null ? undefined : []
 
   constructor(bytesMin: number = STRING_BYTES_MIN) {
@@ -78,7 +78,7 @@ export class StringFinder {
     this.#take(part, false)
   }
 
-  /** Takes the last part; gives the offsets of the strings as `longStrings` does. */
+  /** Reads the last part, and returns the offsets of the strings as `longStrings` does. */
   end(last: Uint8Array = NOTHING): number[] | undefined {
     this.#take(last, true)
     return this.#cut === 0 ? this.#spans : undefined
@@ -111,7 +111,7 @@ export class StringFinder {
     this.#remaining = Buffer.from(memory.subarray(TEXT_AT - this.#cut, TEXT_AT + filled))
   }
 
-  /** Takes the next blocks of the text; false where something about them is not as it should be. */
+  /** Reads the next blocks of the text. Returns false if they contain a fault. */
   #isGood({ memory, words, scan }: StringProgram, bytes: number): boolean {
     const end = TEXT_AT + bytes
     words[FOUND] = 0
@@ -128,9 +128,9 @@ export class StringFinder {
   }
 }
 
-/** The program, which has one text at a time. */
+/** The program, which reads one text at a time. */
 class StringProgram {
-  /** Of the whole process; null where the engine cannot run it: it has no such instructions, or no address space left for it. */
+  /** One instance for the process; null if the engine lacks the instructions or has no address space left. */
   static #shared: StringProgram | null | undefined
   readonly memory: Buffer
   readonly words: Int32Array
@@ -158,7 +158,7 @@ class StringProgram {
   }
 }
 
-/** `end`, moved back to before a character that it cuts. */
+/** Returns `end`, or the start of the character that `end` cuts. */
 function wholeCharacters(bytes: Buffer, end: number): number {
   for (let back = 1; back <= 3; back++) {
     const c = bytes[end - back] ?? 0

@@ -13,29 +13,28 @@ export interface Member {
   readonly value: Span
 }
 
-/** The integers of a member: start and end of its key, start and end of its value, and the number of its name. */
+/** The integers of a member: start and end of its key and of its value, and the index of its name. */
 const FIELDS = 5
 const NO_NAME = -1
 
-/** More members than any real object has, and less than a megabyte of offsets. */
+/** More members than any real object has; the offsets take less than a megabyte. */
 const UNROUTED_MEMBERS_MAX = 10_000
 
-/** The same for the items of an array, where the caller names no limit. */
 const ITEMS_MAX = 10_000
 
-/** An object's members in the order in which they are written; spans count from the start of the bytes. */
+/** The members of an object in the order of the text; spans count from the start of the bytes. */
 export class Members implements MemberSink {
   readonly bytes: Buffer
-  /** Whether a key is no routed name, or stands twice: `ambiguity` must then compare all keys. */
+  /** Whether a key is no routed name or appears twice. `ambiguity` must then compare all keys. */
   isOdd = false
   readonly #names: RoutedNames | undefined
-  /** The message in parts whose skeleton `bytes` are, and the place there of a byte of these. */
+  /** The message in parts whose skeleton is `bytes`, and the map from offsets in `bytes` to offsets in it. */
   readonly #long: LongLine | undefined
   readonly #origin: (offset: number) => number
   #places: number[] = []
-  /** The routed names that stand here, as bits. */
+  /** The routed names that the object has, as bits. */
   #seen = 0
-  /** The last member whose own members are routed by too, and those. */
+  /** The last member whose own members are routed by, and those members. */
   #innerKey = ''
   #inner: Members | undefined
 
@@ -67,21 +66,21 @@ export class Members implements MemberSink {
     return undefined
   }
 
-  /** Gives false when the object has more members than are kept. */
+  /** Returns false when the object has more members than are kept. */
   add(key: number, keyEnd: number, value: number, end: number): boolean {
     const name = this.#names === undefined ? NO_NAME : this.#numberOf(this.#names, key, keyEnd)
     this.#places.push(key, keyEnd, value, end, name)
     return this.#places.length <= FIELDS * (this.#names === undefined ? UNROUTED_MEMBERS_MAX : MEMBERS_MAX)
   }
 
-  /** The members of the member `key`; undefined where it is not routed by, or no object. */
+  /** The members of the object under `key`; undefined if the key is not routed by, or its value is no object. */
   inner(key: string): Members | undefined {
     return this.#innerKey === key ? this.#inner : undefined
   }
 
   /**
-   * The value of the member called `name`: of the last of several, as `JSON.parse` reads them. A name that is not routed by
-   * is found where it is written without escapes.
+   * The value of the member `name`. If several have the name, the last counts, as in `JSON.parse`. A name
+   * that is not routed by is found only if it is written without escapes.
    */
   span(name: string): Span | undefined {
     for (let at = this.#places.length - FIELDS; at >= 0; at -= FIELDS)
@@ -89,7 +88,7 @@ export class Members implements MemberSink {
     return undefined
   }
 
-  /** The text of the member called `name`; undefined where it is no string. */
+  /** The text of the member `name`; undefined if it is not a string. */
   string(name: string): string | undefined {
     const span = this.span(name)
     if (this.#long !== undefined && span !== undefined) {
@@ -103,12 +102,12 @@ export class Members implements MemberSink {
     return { key: this.#span(index * FIELDS), value: this.#span(index * FIELDS + 2) }
   }
 
-  /** The routed name of a member, also where it is written with escapes; undefined for any other. */
+  /** The routed name of a member, even if it is written with escapes; undefined for another name. */
   name(index: number): string | undefined {
     return this.#names?.names[this.#places[index * FIELDS + 4] ?? NO_NAME]
   }
 
-  /** Whether a member has one of these names, which may be written with escapes. */
+  /** Whether a member has one of these names, even if it is written with escapes. */
   isNamed(index: number, names: readonly string[]): boolean {
     const routed = this.name(index)
     if (routed !== undefined) return names.includes(routed)
@@ -119,7 +118,7 @@ export class Members implements MemberSink {
     return isEscaped && names.includes(stringAt(this.bytes, { start, end }) ?? '')
   }
 
-  /** The same members in a copy of the bytes; spans count from the start of `long` where that is given. */
+  /** The same members for a copy of the bytes. If `long` is set, spans count from its start. */
   movedTo(bytes: Buffer, long?: LongLine, origin?: (offset: number) => number): Members {
     const members = new Members(bytes, this.#names, long, origin)
     members.#places = this.#places
@@ -132,7 +131,7 @@ export class Members implements MemberSink {
     for (let i = 0; i < this.size; i++) yield this.at(i)
   }
 
-  /** The number of the name that a key spells. */
+  /** The index of the name that a key spells. */
   #numberOf({ names, exact }: RoutedNames, key: number, keyEnd: number): number {
     const number = indexOfName(this.bytes, key, keyEnd, exact)
     if (number >= 0) {
@@ -147,7 +146,7 @@ export class Members implements MemberSink {
     return NO_NAME
   }
 
-  /** Whether the member at `at` has this name: that of a routed one was compared when it was scanned. */
+  /** Whether the member at `at` has this name. The scan has compared routed names already. */
   #isCalled(at: number, name: string): boolean {
     const number = this.#places[at + 4] ?? NO_NAME
     if (number !== NO_NAME) return this.#names?.names[number] === name
@@ -164,8 +163,8 @@ function same(offset: number): number {
 }
 
 /**
- * The members of the object at `span` of one JSON text; undefined when there is no object, or one with more members than
- * are kept.
+ * The members of the object at `span` of one JSON text; undefined if there is no object, or if it has more
+ * members than are kept.
  */
 export function membersAt(bytes: Buffer, span: Span | undefined): Members | undefined {
   if (span === undefined || bytes[span.start] !== OPEN_OBJECT) return undefined
@@ -179,17 +178,14 @@ export function membersAt(bytes: Buffer, span: Span | undefined): Members | unde
   return members
 }
 
-/** The same of a whole JSON text. */
 export function membersOf(json: string | Buffer): Members | undefined {
   const bytes = typeof json === 'string' ? Buffer.from(json) : json
   return membersAt(bytes, { start: 0, end: bytes.length })
 }
 
 /**
- * The items of the array at `span` of one JSON text, in order; empty when there is no array.
- *
- * Of an array with more than `itemsMax` items only the first `itemsMax + 1` are given: a caller that has a limit sees
- * that it is exceeded, and no further item costs anything.
+ * The items of the array at `span` of one JSON text, in order; empty if there is no array. The scan stops
+ * after `itemsMax + 1` items.
  */
 export function itemsAt(bytes: Buffer, span: Span | undefined, itemsMax: number = ITEMS_MAX): Span[] {
   const items: Span[] = []
@@ -198,7 +194,7 @@ export function itemsAt(bytes: Buffer, span: Span | undefined, itemsMax: number 
   return items
 }
 
-/** For a value that a scan has accepted already: no depth can surprise here, and nothing behind it is looked at. */
+/** For a value that a scan has accepted: the depth needs no limit, and the bytes after the value are not read. */
 function scannerOf(bytes: Buffer, { end }: Span): Scanner {
   return new Scanner(bytes.subarray(0, end), Number.MAX_SAFE_INTEGER)
 }

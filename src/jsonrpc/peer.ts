@@ -1,7 +1,7 @@
-// One end of a connection that speaks JSON-RPC 2.0.
+// One end of a connection that uses JSON-RPC 2.0.
 //
-// A peer reads frames and hands each to its owner, mints ids for the requests it sends, and finds who waits
-// when an answer comes. It knows no protocol above JSON-RPC, parses no payload, and forwards with `splice`.
+// A peer reads frames and passes each to its owner, assigns ids to the requests that it sends, and matches
+// answers to requests. It knows no protocol above JSON-RPC, parses no payload, and forwards with `splice`.
 
 import {
   batchMembers,
@@ -40,34 +40,34 @@ import { Inflight } from './inflight.js'
 import { hasLineBreaks, toOneLine, type Line } from './line.js'
 import type { RequestId } from './request-id.js'
 
-/** The owner of a peer: what arrives, and the end. `E` is a request that the owner has forwarded. */
+/** The owner of a peer receives its messages and its end. `E` is a request that the owner has forwarded. */
 export interface PeerOwner<E> {
   /**
-   * `during` is our request on whose own stream it came, where the transport has such streams, and `stream` its id, also
-   * when it is over.
+   * Receives a request. `during` is the pending request of the proxy on whose response stream it arrived,
+   * where the transport has such streams; `stream` is that request's id, even after that request has ended.
    */
   request(frame: RequestFrame, during: E | undefined, reply: Reply, stream?: RequestId): void
   /** The other end has cancelled a request by closing its response. */
   gaveUp?(reply: Reply): void
   notification(frame: NotificationFrame, during: E | undefined): void
-  /** The answer to a forwarded request; absent for an owner that forwards none. */
+  /** Receives the answer to a forwarded request. An owner that forwards no request lacks this method. */
   response?(frame: ResponseFrame, entry: E): void
-  /** An answer without a request that waits for it: late, or made up. */
+  /** Receives an answer that matches no pending request: it is late or made up. */
   stray(frame: ResponseFrame): void
-  /** Several messages in one array, whose answers are one message. */
+  /** Receives several messages in one array. Their answers are one message. */
   batch(line: Line, reply: Reply): void
   malformed(error: FrameError, line: Uint8Array): void
-  /** A message of ours did not get through; `entry` is the request that it was. */
+  /** A message of the proxy did not arrive. `entry` is its entry if it was a forwarded request. */
   failed(entry: E | undefined, error: TransportError): void
-  /** A message over the limit: `id` is its own if it was a request, `entry` is the request it would have answered. */
+  /** A message over the limit. `id` is set for a request; `entry` is the request that it would have answered. */
   oversize(id: RequestId | undefined, entry: E | undefined, bytes: number): void
-  /** Earlier unsolicited messages of the peer may be lost. */
+  /** Unsolicited messages of the peer may be lost. */
   missed?(): void
-  /** The queue to the peer is empty again after it was congested. */
+  /** The queue to the peer is empty again after congestion. */
   drained?(): void
   /** The other end will send nothing more; it may still read. */
   ended(): void
-  /** Called once; no forwarded request is answered any more. */
+  /** Called once. No forwarded request gets an answer after this. */
   closed(cause: TransportError | undefined): void
 }
 
@@ -76,21 +76,21 @@ export interface PeerOptions {
   readonly watch?: PeerWatch
 }
 
-/** The observers of a connection. The taps may change while it is open, so they are read for each message. */
+/** The observers of a connection. The peer reads the taps for each message, because they may change. */
 export interface PeerWatch {
   readonly wire?: Sink['wire']
-  /** `splice(input, edits)` is what leaves. */
+  /** The peer sends `splice(input, edits)`. */
   readonly forwarded?: ((input: Line, edits: readonly Edit[]) => void) | undefined
-  /** Is given what the owner throws at the end of the connection, where nothing else can report it. */
+  /** Receives an error that the owner throws at the end of the connection, when nothing else can report it. */
   readonly onFault?: ((error: unknown) => void) | undefined
-  /** The connection has ended; called once. */
+  /** Called once, when the connection has ended. */
   readonly onClosed?: (() => void) | undefined
 }
 
-/** A request of the proxy's own: its id, and the answer to come. */
+/** A request of the proxy: its id, and the promise of the answer. */
 export interface PendingAnswer {
   readonly id: RequestId
-  /** Rejects with TransportError when the connection ends first. */
+  /** Rejects with TransportError if the connection ends first. */
   readonly answer: Promise<ResponseFrame>
 }
 
@@ -103,7 +103,7 @@ class OwnRequest {
   })
 
   constructor() {
-    // The end must not become an unhandled rejection where the request was abandoned.
+    // If the caller abandons the request, the end of the connection must not become an unhandled rejection.
     this.answer.catch(() => {})
   }
 }
@@ -121,7 +121,7 @@ export class Peer<E> {
     tell: (message, head) => this.send(message, head),
     isCancelledByClosing: false,
   }
-  /** A notification has left since the last answer, so an error without an id may be about the notification. */
+  /** Whether a notification followed the last answer. An error without an id may be about it. */
   #hasNotified = false
   open = true
 
@@ -132,7 +132,7 @@ export class Peer<E> {
     this.#inflight = new Inflight(inflightMax, connection.idPrefix)
   }
 
-  /** Begins to deliver; no handler of the owner is called before. */
+  /** Starts delivery. The peer calls no handler of the owner earlier. */
   start(): void {
     const watch = this.#watch
     this.#connection.start({
@@ -152,8 +152,8 @@ export class Peer<E> {
   }
 
   /**
-   * Forwards a request with the owner's edits and an id of this connection, which is its progress token too, where it has one.
-   * Returns undefined when too many are out, or once closed.
+   * Forwards a request with the owner's edits and an id of this connection, which also replaces its progress
+   * token. Returns undefined if too many requests are pending, or if the peer is closed.
    */
   forward(
     frame: RequestFrame,
@@ -171,12 +171,12 @@ export class Peer<E> {
     return id
   }
 
-  /** Forwards an answer to the request that its sender knows as `id`. */
+  /** Forwards an answer. `id` is the request id of the sender. */
   answer(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): void {
     this.ownReply.answer(this.answerBytes(frame, edits, id), frame.kind)
   }
 
-  /** The bytes that `answer` sends, for an answer that leaves later. */
+  /** Returns the bytes that `answer` sends, for an answer that is sent later. */
   answerBytes(frame: RequestFrame | ResponseFrame, edits: readonly Edit[], id: RequestId): Message {
     return this.#spliced(frame, frame.id === id ? edits : withId(edits, frame, id))
   }
@@ -185,24 +185,24 @@ export class Peer<E> {
     this.#notify(this.#spliced(frame, edits), frame.method, relation)
   }
 
-  /** Splices one item of a list, which leaves inside a message of the proxy's own. */
+  /** Splices one list item, which the proxy sends inside another message. */
   item(line: Line, edits: readonly Edit[]): Uint8Array {
     const hasBreaks = hasLineBreaks(line)
     if (this.#watch.forwarded !== undefined) this.#show(line, edits, hasBreaks)
     return splice(hasBreaks ? toOneLine(line) : line, inOrder(edits)).joined
   }
 
-  /** Asks something of the proxy's own; `params` is raw JSON. Undefined when too many requests are out. */
+  /** Sends a request of the proxy. `params` is raw JSON. Returns undefined if too many requests are pending. */
   ask(method: string, params?: string): PendingAnswer | undefined {
     return this.#ask(method, (id) => buildRequest(id, method, params))
   }
 
-  /** The same in the bytes of a request that came, with the owner's edits; the answer is the proxy's to read. */
+  /** Sends a received request as a request of the proxy, with the owner's edits. The proxy reads the answer. */
   askFor(frame: RequestFrame, edits: readonly Edit[]): PendingAnswer | undefined {
     return this.#ask(frame.method, (id) => this.#spliced(frame, withId(edits, frame, id)))
   }
 
-  /** Fails the proxy's own requests that wait for an answer. */
+  /** Fails the pending requests of the proxy. */
   failOwn(cause?: TransportError): void {
     for (const id of this.#inflight.ids)
       if (this.#inflight.get(id) instanceof OwnRequest)
@@ -214,7 +214,7 @@ export class Peer<E> {
     this.#inflight.take(id)
   }
 
-  /** The requests of the owner that wait for an answer. */
+  /** The pending requests of the owner. */
   get forwarded(): E[] {
     return this.#inflight.ids.flatMap((id) => this.entry(id) ?? [])
   }
@@ -228,7 +228,7 @@ export class Peer<E> {
     this.#notify(buildNotification(method, params), method, relation)
   }
 
-  /** `result` is raw JSON, in one piece or in parts. */
+  /** Answers a request. `result` is raw JSON, in one piece or in parts. */
   reply(id: RequestId, result: string | readonly Uint8Array[]): void {
     this.ownReply.answer(buildResult(id, result), 'result')
   }
@@ -260,7 +260,7 @@ export class Peer<E> {
     return { id, answer: asked.answer }
   }
 
-  /** Every forwarded message is made here: shown to the tap, spliced, and kept on one line. */
+  /** Makes every forwarded message: shows it to the tap, applies the edits, and removes line breaks. */
   #spliced(frame: Frame, edits: readonly Edit[]): Message {
     if (this.#watch.forwarded !== undefined) this.#show(frame.line, edits, frame.multiline)
     if (frame.multiline) return splice(toOneLine(frame.line), inOrder(edits))
@@ -276,7 +276,7 @@ export class Peer<E> {
     }
   }
 
-  /** The guard is inlined here, since a guard as a function would be a closure for every message. */
+  /** `#guard` is repeated here, because a call of it would create a closure for every message. */
   readonly #message = (line: Line, during?: RequestId, reply?: Reply): void => {
     if (!this.open) return
     try {
@@ -290,12 +290,12 @@ export class Peer<E> {
     }
   }
 
-  /** Takes the messages of a batch one by one (MCP 2025-03-26, Base protocol: batching). */
+  /** Reads the messages of a batch one by one (MCP 2025-03-26, Base protocol: batching). */
   receiveBatch(line: Line): void {
     for (const member of batchMembers(line)) this.receive(readMessage(member))
   }
 
-  /** Ends the requests that the message claims to answer, since no other answer will come. */
+  /** Fails the requests that the message claims to answer, because no other answer will come. */
   #unreadable({ error, line }: UnreadableMessage): void {
     const ids = claimedIds(line).filter((id) => this.#inflight.get(id) !== undefined)
     const what = line.includes(NUL) ? 'it is not UTF-8' : error.message
@@ -304,7 +304,7 @@ export class Peer<E> {
     this.#owner.malformed(error, line)
   }
 
-  /** Takes a message that was read already: by the transport, or as a member of a batch. */
+  /** Handles a parsed message: the transport parsed it, or it was a member of a batch. */
   receive(frame: ReceivedMessage, during?: RequestId, reply: Reply = this.ownReply): void {
     if (!this.open) return
     const entry = during === undefined ? undefined : this.entry(during)
@@ -356,7 +356,7 @@ export class Peer<E> {
     }
   }
 
-  /** A fault in handling one message ends this connection, never the process that others share. */
+  /** A fault in one message ends this connection, not the process, which other connections share. */
   #guard(handle: () => void): void {
     try {
       handle()

@@ -1,15 +1,14 @@
-// Ids as they are written.
+// Request ids as their senders write them.
 //
-// `1`, `1.0` and `"1"` are three spellings; the first two are one id, the third
-// is another. The sender of an id gets back the bytes that it wrote, so an id is
-// kept as its text, and compared by its canonical form.
+// `1`, `1.0` and `"1"` are three spellings; the first two are one id, the third is another id. The sender
+// gets back the bytes that it wrote. So the proxy keeps the text of an id and compares its canonical form.
 
 import { ZERO } from './ascii.js'
 import { FrameError } from './jsonrpc-errors.js'
 
 declare const idBrand: unique symbol
 
-/** An id's JSON text as written: `7`, `"a"`. */
+/** The JSON text of an id as written: `7`, `"a"`. */
 export type RequestId = string & { readonly [idBrand]: true }
 
 function isId(text: string): text is RequestId {
@@ -24,7 +23,7 @@ function brand(text: string): RequestId {
 /** The longest id that is accepted, in bytes. */
 const ID_BYTES_MAX = 1024
 
-/** No writer spells an integer longer than this. */
+/** No JSON writer spells an integer longer than this. */
 const NUMBER_CHARS_MAX = 32
 
 const integer = /^(?:0|-?[1-9][0-9]{0,14})$/
@@ -32,7 +31,7 @@ const decimal = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 const plainString = /^"[\x20\x21\x23-\x5b\x5d-\x7e]*"$/
 
 /**
- * The id written in `bytes` from `start` to `end`, which are one valid JSON value.
+ * Reads the id in `bytes` from `start` to `end`, which are one valid JSON value.
  *
  * @throws FrameError `FRAME_ID` unless it is a string or an integer (MCP: basic, Requests)
  */
@@ -46,7 +45,7 @@ export function readId(bytes: Buffer, start: number, end: number): RequestId {
   throw new FrameError('FRAME_ID', "'id' must be a string or an integer", start)
 }
 
-/** One to nine digits without a leading zero, as nearly every id is written; -1 for anything else. */
+/** The number, for one to nine digits without a leading zero, as nearly every id is written; else -1. */
 function countAt(bytes: Buffer, start: number, end: number): number {
   let count = end - start > 9 || bytes[start] === ZERO ? -1 : 0
   for (let at = start; at < end && count >= 0; at++) {
@@ -57,9 +56,9 @@ function countAt(bytes: Buffer, start: number, end: number): number {
 }
 
 /**
- * Whether a JSON number is an integer that a double holds exactly, however it is spelled: `10e-1` is.
+ * Whether a JSON number is an integer that a double stores exactly, in any spelling: `10e-1` is.
  *
- * `1e-400` is not, though `Number` reads it as zero: two ids must not become one by rounding.
+ * `1e-400` is not, though `Number` reads it as zero: rounding must not turn two ids into one.
  */
 function isInteger(text: string): boolean {
   const parts = text.length > NUMBER_CHARS_MAX ? null : decimal.exec(text)
@@ -80,20 +79,20 @@ export function textId(text: string): RequestId {
 
 /** One text for all spellings of an id. */
 export function canonical(id: RequestId): RequestId {
-  // Every JSON writer writes these exactly so.
+  // Every JSON writer writes these ids in the same way.
   if (integer.test(id) || plainString.test(id)) return id
   const value: unknown = JSON.parse(id)
   return brand(JSON.stringify(value))
 }
 
-/** The same id as text where it is a number, and as a number where it is the text of one. */
+/** Converts an id from a number to text, and from the text of a number to the number. */
 export function ofOtherType(id: RequestId): RequestId {
   if (!id.startsWith('"')) return brand(`"${id}"`)
   const text = id.slice(1, -1)
   return integer.test(text) ? brand(text) : id
 }
 
-/** The id that `readId` reads, in the one text for all its spellings; undefined where the value is none. */
+/** The canonical form of the id that `readId` reads; undefined if the value is no id. */
 export function canonicalAt(bytes: Buffer, start: number, end: number): RequestId | undefined {
   try {
     return canonical(readId(bytes, start, end))

@@ -3,10 +3,10 @@
 import type { Members } from './members.js'
 import { stringAt } from './text.js'
 
-/** Names that are routed by, and the same names folded. */
+/** The names that the proxy routes by, and the same names folded. */
 export interface RoutedNames {
   readonly names: readonly string[]
-  /** In the bytes that keys are compared with. */
+  /** The names as bytes, for the comparison with keys. */
   readonly exact: readonly Uint8Array[]
   readonly folded: ReadonlySet<string>
   /** The members whose own members are routed by too. */
@@ -18,7 +18,7 @@ interface InnerNames {
   readonly names: RoutedNames
 }
 
-/** How many members an object may have whose keys are compared; no real message comes near. */
+/** The most members of an object whose keys are compared; no real message has nearly as many. */
 export const MEMBERS_MAX = 1024
 
 export function routedNames(exact: readonly string[], ...inners: readonly InnerNames[]): RoutedNames {
@@ -30,7 +30,7 @@ export function routedNames(exact: readonly string[], ...inners: readonly InnerN
   }
 }
 
-/** Which of `names` the key from `start` to `end` spells byte for byte, quotes included; -1 when none. */
+/** The index of the name that the key from `start` to `end`, with its quotes, spells exactly; -1 if none. */
 export function indexOfName(bytes: Buffer, start: number, end: number, names: readonly Uint8Array[]): number {
   const length = end - start - 2
   for (let i = 0; i < names.length; i++) {
@@ -43,7 +43,7 @@ export function indexOfName(bytes: Buffer, start: number, end: number, names: re
   return -1
 }
 
-/** One form for every case of a key: upper case first, since the long s and the Kelvin sign only fold that way. */
+/** Folds all cases of a key. The long s and the Kelvin sign fold only with upper case first. */
 export function fold(text: string): string {
   const nul = text.indexOf('\0')
   return (nul < 0 ? text : text.slice(0, nul)).toUpperCase().toLowerCase()
@@ -79,13 +79,12 @@ export const paramsNames: RoutedNames = routedNames(
   { key: '_meta', names: metaNames },
 )
 
-/** The members of results that differ between the eras, and those that report the outcome of a call. */
+/** The members of results that differ between the eras, or that report the outcome of a call. */
 const resultNames: RoutedNames = routedNames(
   ['resultType', 'ttlMs', 'cacheScope', '_meta', 'structuredContent', 'isError', 'task'],
   { key: '_meta', names: routedNames(['io.modelcontextprotocol/serverInfo']) },
 )
 
-/** The members of a message. */
 export const messageNames: RoutedNames = routedNames(
   ['jsonrpc', 'id', 'method', 'params', 'result', 'error'],
   { key: 'params', names: paramsNames },
@@ -94,14 +93,14 @@ export const messageNames: RoutedNames = routedNames(
 
 // Members that two parsers can read differently.
 //
-// A proxy that routes by `method`, in front of a server that reads `Method` or the second of two members,
-// would check one message and forward another. The members by which messages are routed must therefore be
-// present once, in their own case, and without escapes. Other members are not checked here.
+// If a proxy routes by `method`, and its server reads `Method` or the second of two members, the proxy checks
+// one message and the server runs another. So the routed members must appear once, in their own case, and
+// without escapes. Other members are not checked here.
 
 /**
- * The first ambiguity of an object's keys, as a message and the offset of the key; undefined where they have none.
+ * Returns the first ambiguous key of an object, as a message and an offset; undefined if no key is ambiguous.
  *
- * No key may stand twice, in any case, and no other key may fold to a routed name.
+ * No key may appear twice, in any case, and no other key may fold to a routed name.
  */
 export function ambiguity(
   members: Members | undefined,

@@ -1,10 +1,9 @@
 // A validating scanner over the bytes of one JSON text (RFC 8259, strict UTF-8).
 //
-// It builds no value. Callers ask it to skip a value and get the offset behind
-// it, so they can keep spans of what they route by and skip all other values. It
-// accepts exactly what `JSON.parse` accepts of well-formed UTF-8, up to a depth.
-// The engine checks UTF-8, after the whole text was scanned. `long-strings.ts` finds the long strings of a long message before,
-// so that these are not read here.
+// The scanner builds no value. A caller tells it to skip a value and gets the offset after it, so the caller
+// keeps spans of the values that it routes by. The scanner accepts exactly what `JSON.parse` accepts of
+// well-formed UTF-8, up to a depth. The engine checks UTF-8 after the scan of the whole text. The scanner
+// skips the long strings that `long-strings.ts` has found in a long message.
 
 import { isUtf8 } from 'node:buffer'
 import { isHex } from './ascii.js'
@@ -16,7 +15,7 @@ export interface Span {
   readonly end: number
 }
 
-// Repeated from `ascii.ts`: an imported constant is loaded anew at each use.
+// Repeated from `ascii.ts`: the engine loads an imported constant again at each use.
 const END = -1
 const TAB = 0x09
 const LF = 0x0a
@@ -36,26 +35,26 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** 1 for each byte that may stand behind a backslash, but for `u`. */
+/** 1 for each byte that may follow a backslash, except `u`. */
 const simpleEscapes = Uint8Array.from({ length: 256 }, (_, c) =>
   '"\\/bfnrt'.includes(String.fromCharCode(c)) ? 1 : 0,
 )
 
-/** Takes the members of an object while it is scanned. */
+/** Receives the members of an object during the scan. */
 export interface MemberSink {
-  /** The sink of the members of the object that is the value of this key; undefined where no sink takes them. */
+  /** Returns the sink for the members of the object under this key; undefined if they are not wanted. */
   inside(key: number, keyEnd: number): MemberSink | undefined
-  /** One member, its key with the quotes. Gives false when it takes no more than these. */
+  /** Receives one member; the key includes its quotes. Returns false when the object has too many members. */
   add(key: number, keyEnd: number, value: number, end: number): boolean
 }
 
-/** Containers within each other: no real message nests deeper, and a parser that recurses overflows soon after. */
+/** The deepest nesting. No real message nests deeper, and a parser that recurses overflows soon after. */
 export const DEPTH_MAX = 128
 
 /**
- * Scans one whole JSON text; gives where its value stands.
+ * Scans one whole JSON text, and returns the span of its value.
  *
- * @throws FrameError when the bytes are not one
+ * @throws FrameError when the bytes are not one JSON text
  */
 export function scanText(bytes: Buffer, depthMax: number = DEPTH_MAX): Span {
   const scanner = new Scanner(bytes, depthMax)
@@ -65,13 +64,13 @@ export function scanText(bytes: Buffer, depthMax: number = DEPTH_MAX): Span {
   return { start, end }
 }
 
-/** Walks one JSON text; every offset it takes and gives counts from the text's start. */
+/** Scans one JSON text. Every offset counts from the start of the text. */
 export class Scanner {
   readonly #bytes: Buffer
   readonly #depthMax: number
   #hasHigh = false
   hasBreaks = false
-  /** The offsets at which strings that are known to be good begin and end, in turn. */
+  /** The starts and ends, in turn, of strings that are already checked. */
   readonly #known: readonly number[] | undefined
   #nextKnown = 0
 
@@ -81,7 +80,7 @@ export class Scanner {
     this.#known = known
   }
 
-  /** The offset of the first byte from `at` on that is no white space. */
+  /** The offset of the first byte at or after `at` that is not white space. */
   skipSpace(at: number): number {
     const bytes = this.#bytes
     for (let i = at; ; i++) {
@@ -91,14 +90,14 @@ export class Scanner {
     }
   }
 
-  /** Asserts that only white space follows, and that the whole text is UTF-8. */
+  /** Checks that only white space follows and that the whole text is UTF-8. @throws FrameError */
   finish(at: number): void {
     const rest = this.skipSpace(at)
     if (rest < this.#bytes.length) this.#fail(rest, 'unexpected bytes after the JSON text')
     if (this.#hasHigh) this.#checkUtf8()
   }
 
-  /** Skips the value that begins at `at`, which is not white space; `depth` counts the containers around it. */
+  /** Skips the value that begins at `at`, and returns its end. `depth` counts the containers around it. */
   value(at: number, depth: number): number {
     const c = this.#bytes[at] ?? END
     switch (c) {
@@ -119,9 +118,9 @@ export class Scanner {
     }
   }
 
-  // White space is rare between tokens: it is looked for where the next byte may be some.
+  // White space between tokens is rare: the scanner skips it only if the next byte may be white space.
 
-  /** Skips the object whose brace is at `at`; `depth` counts it too. */
+  /** Skips the object whose brace is at `at`, and returns its end. `depth` includes this object. */
   object(at: number, depth: number, into?: MemberSink): number {
     const bytes = this.#bytes
     if (depth > this.#depthMax) this.#tooDeep(at)
@@ -148,9 +147,8 @@ export class Scanner {
   }
 
   /**
-   * Skips the array whose bracket is at `at`; `depth` counts it too.
-   *
-   * Collects items in `into` until there are more than `itemsMax`, and stops there: the offset is then that of the last item's end.
+   * Skips the array whose bracket is at `at`, and returns its end. `depth` includes this array. Collects
+   * items in `into`, and stops at the end of the first item after `itemsMax`.
    */
   array(at: number, depth: number, into?: Span[], itemsMax: number = Number.POSITIVE_INFINITY): number {
     const bytes = this.#bytes
@@ -171,7 +169,7 @@ export class Scanner {
     }
   }
 
-  /** Reports invalid UTF-8 in preference to the syntax error that it caused. */
+  /** If invalid UTF-8 caused the syntax error, reports the invalid UTF-8. */
   #fail(at: number, what: string, code: FrameErrorCode = 'FRAME_SYNTAX'): never {
     this.#checkUtf8()
     throw new FrameError(code, what, Math.min(at, this.#bytes.length))
@@ -245,7 +243,7 @@ export class Scanner {
     return this.#digits(sign === PLUS || sign === MINUS ? i + 2 : i + 1)
   }
 
-  /** The offset of the next item behind all that are digits and a comma: a list may have millions of them. */
+  /** Skips items that consist of digits, since a list may have millions. Returns the offset of the next item. */
   #integers(at: number): number {
     const bytes = this.#bytes
     let item = at

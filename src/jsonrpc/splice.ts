@@ -1,7 +1,7 @@
-// A forwarded message is `splice(input, edits)`, and nothing else is.
+// Every forwarded message is exactly `splice(input, edits)`.
 //
-// The output can be recomputed from the input by anyone who holds the edits, and
-// every edit says why it was made. With no edit the output is the input itself.
+// Anyone who has the input and the edits can compute the output, and every edit has a reason. Without edits,
+// the output is the input itself.
 
 import { Buffer } from 'node:buffer'
 import { LF, OPEN_OBJECT } from './ascii.js'
@@ -11,7 +11,7 @@ import type { Span } from './scan.js'
 import type { RequestId } from './request-id.js'
 import { bytesOf, rawAt } from './text.js'
 
-/** Why a forwarded message may differ from what came in; docs/wire.md prints this list. */
+/** Why a forwarded message may differ from its input; docs/wire.md prints this list. */
 export const editReasons = [
   'id',
   'name',
@@ -35,7 +35,7 @@ export const editReasons = [
 ] as const
 export type EditReason = (typeof editReasons)[number]
 
-/** Replaces the bytes of the span; an empty span inserts, empty bytes remove. */
+/** Replaces the bytes of the span. An empty span inserts; empty bytes remove. */
 export interface Edit<Why extends string = EditReason> extends Span {
   readonly bytes: Uint8Array
   readonly why: Why
@@ -48,12 +48,12 @@ export function bothEdits(first: readonly Edit[], second: readonly Edit[]): read
   const [other] = second
   if (one === undefined) return second
   if (other === undefined) return first
-  // Nearly always there is one of each, and to spread them takes several times as long.
+  // Nearly always there is one of each, and spreading them takes several times as long.
   return first.length + second.length === 2 ? [one, other] : [...first, ...second]
 }
 
 /**
- * The input, in one piece or in the parts in which it came, with each edit in its place.
+ * Applies the edits to the input, which is in one piece or in the parts in which it arrived.
  *
  * @throws Error when the edits do not lie in the input, are out of order, or overlap
  */
@@ -66,10 +66,10 @@ export function splice<Why extends string>(
 
 const COPIED_BYTES_MAX = 16 * 1024
 
-/** The bytes of a message that may be sent; `splice` and `build` alone make them. Edits are made where it is written. */
+/** The bytes of a message to send. Only `splice` and `build` make one. Each read applies the edits. */
 export class Message {
   readonly length: number
-  /** One message, or its parts in order: a line feed lies behind the last. */
+  /** One message, or its parts in order; a line feed follows the last part. */
   readonly #input: Line | readonly Uint8Array[]
   readonly #edits: readonly Edit<string>[]
 
@@ -80,7 +80,7 @@ export class Message {
     if (this.length <= 0) throw fault('a message is not empty')
   }
 
-  /** The message as it lies in memory, with a line feed behind the last part. A part that no edit touches stays where it lies. */
+  /** The message in memory, with a line feed after the last part. A part without edits is not copied. */
   get parts(): readonly Uint8Array[] {
     const parts = this.#input instanceof Uint8Array ? [this.#input] : this.#input
     if (this.#edits.length === 0) return parts
@@ -98,12 +98,12 @@ export class Message {
     return this.joined.toString()
   }
 
-  /** Writes the message, and a line feed directly behind it. The bytes behind it may be overwritten. */
+  /** Writes the message with a line feed directly after it. Later bytes of the memory may be overwritten. */
   writeTo(memory: Buffer, start: number): void {
     const input = this.#input
     let to = start
     if (input instanceof Uint8Array) {
-      // One copy puts what is behind the edits in place, or a few bytes too far.
+      // One copy puts the bytes after the edits in place, or a few bytes too far.
       const at = start + Math.max(0, this.length - input.length)
       const hasRoom = at + input.length <= memory.length
       if (hasRoom) memory.set(input, at)
@@ -120,10 +120,10 @@ export class Message {
   }
 }
 
-/** A native call costs more than a loop over so few bytes. */
+/** A native call costs more than a loop over this many bytes. */
 const LOOP_BYTES_MAX = 48
 
-/** Copies the bytes between two places; gives the place behind them in `memory`. */
+/** Copies the bytes between two offsets, and returns the offset after them in `memory`. */
 function copy(bytes: Uint8Array, start: number, end: number, memory: Uint8Array, at: number): number {
   const moved = at - start
   if (end - start > LOOP_BYTES_MAX) memory.set(bytes.subarray(start, end), at)
@@ -142,13 +142,13 @@ function between(parts: readonly Uint8Array[], edits: readonly Edit<string>[]): 
     from = end
   }
   reader.read(from, length, all)
-  // Behind the bytes of an edit there is no line feed.
+  // No line feed follows the bytes of an edit.
   if (from === length) all.push(toLine(''))
   return all
 }
 
 /**
- * The length of a message of `length` bytes after its edits.
+ * Computes the length of a message of `length` bytes after its edits.
  *
  * @throws Error when the edits do not lie in these bytes, are out of order, or overlap
  */
@@ -164,9 +164,9 @@ function lengthAfter(edits: readonly Edit<string>[], length: number): number {
   return after
 }
 
-/** Edits in the order in which `splice` wants them. */
+/** Sorts the edits as `splice` requires. */
 export function inOrder<E extends Span>(edits: readonly E[]): readonly E[] {
-  // Nearly always they are.
+  // Nearly always they are sorted.
   const isSorted = edits.every((edit, at) => at === 0 || compare(edits[at - 1] ?? edit, edit) <= 0)
   return isSorted ? edits : edits.toSorted(compare)
 }
@@ -175,7 +175,7 @@ function compare(one: Span, other: Span): number {
   return one.start - other.start || one.end - other.end
 }
 
-/** `edits`, and one that gives the message this id; only an error may come without one. Nothing else reads `line`, which joins a long message. */
+/** Adds the edit that sets this id. `line`, which joins a long message, is read only if there is no id. */
 export function withId(
   edits: readonly Edit[],
   frame: { readonly line: Line; readonly idSpan: Span | undefined },
@@ -189,13 +189,13 @@ export function withId(
   return first === undefined || first.start > start ? bothEdits(own, edits) : bothEdits(edits, own)
 }
 
-/** The edit that writes `text` at `span`; none where it stands there already. */
+/** The edit that writes `text` at `span`; empty if the same text stands there already. */
 export function writing(bytes: Buffer, span: Span, text: string, why: EditReason): readonly Edit[] {
   if (rawAt(bytes, span) === text) return []
   return [{ start: span.start, end: span.end, bytes: Buffer.from(text), why }]
 }
 
-/** `edits`, in order, and one for the line breaks of each stretch that they leave. Only a tap needs these edits. */
+/** Adds one edit for the line breaks in each gap between the sorted edits. Only a tap needs these edits. */
 export function lineBreakEdits(line: Line, edits: readonly Edit[]): readonly Edit[] {
   const spaced = toOneLine(line)
   const all: Edit[] = []

@@ -1,10 +1,10 @@
-// JSON strings as bytes and as text: how they are read, written and compared.
+// Reads, writes and compares JSON strings as bytes and as text.
 
 import { QUOTE } from './ascii.js'
 import { overwriteBreaks } from './line.js'
 import type { Span } from './scan.js'
 
-/** The text of the JSON string at `span`, which includes its quotes; undefined when it is no string. */
+/** The text of the JSON string at `span`, which includes its quotes; undefined if the value is no string. */
 export function stringAt(bytes: Buffer, span: Span | undefined): string | undefined {
   if (span === undefined || bytes[span.start] !== QUOTE) return undefined
   const inner = bytes.toString('utf8', span.start + 1, span.end - 1)
@@ -26,7 +26,7 @@ export function rawAt(bytes: Buffer, span: Span): string {
   return bytes.toString('utf8', span.start, span.end)
 }
 
-/** A loop costs less than a native call for the few characters of an id. */
+/** For the few characters of an id, a loop costs less than a native call. */
 export function bytesOf(text: string): Uint8Array {
   const bytes = new Uint8Array(text.length)
   for (let at = 0; at < text.length; at++) {
@@ -37,7 +37,7 @@ export function bytesOf(text: string): Uint8Array {
   return bytes
 }
 
-/** The same JSON text without line breaks between its tokens. A pattern would make an object for each of millions. */
+/** The same JSON text without line breaks between tokens. A pattern would allocate an object for each break. */
 export function onOneLine(json: string): string {
   if (!json.includes('\n') && !json.includes('\r')) return json
   const bytes = Buffer.from(json)
@@ -45,22 +45,19 @@ export function onOneLine(json: string): string {
   return bytes.toString('utf8')
 }
 
-/** The JSON text of a string. */
 export function quote(text: string): string {
   return JSON.stringify(text)
 }
 
-/** The value of a JSON text that this process or its configuration wrote, or a short member it must know. */
+/** Parses JSON text of this process or its configuration, or of a short member that the proxy must read. */
 export function parse(text: string): unknown {
   return JSON.parse(text)
 }
 
-/** The JSON text of a value that this process made. */
 export function write(value: unknown): string {
   return JSON.stringify(value)
 }
 
-/** The same for people: one member a line. */
 export function writeIndented(value: unknown): string {
   return JSON.stringify(value, undefined, 2)
 }

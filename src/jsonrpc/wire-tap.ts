@@ -1,33 +1,32 @@
-// The tap: observes every byte of every connection, and every edit with its reason.
+// A tap observes every byte of every connection, and every edit with its reason.
 
 import type { Edit } from './splice.js'
 
 /** Which side of the proxy a connection is on. */
 export interface Hop {
   readonly hop: 'client' | 'upstream'
-  /** The server's configured name; undefined towards a client. */
+  /** The configured name of the server; undefined towards a client. */
   readonly service: string | undefined
-  /** The schema of the configuration that is served on it. */
+  /** The name of the schema that the connection serves. */
   readonly schema: string
   /** Unique in this process. */
   readonly connection: number
 }
 
-/** Bytes as they were read or written, in order; a read or write may hold parts of messages. */
+/** Bytes in the order in which they were read or written. One event may contain parts of messages. */
 export interface WireEvent extends Hop {
   readonly direction: 'in' | 'out'
   /**
-   * Exactly one message, or one batch, as HTTP and memory carry them.
-   *
-   * Line breaks in it are its own, but for a line feed behind it where there is one.
+   * Whether the bytes are exactly one message or one batch, as HTTP and memory carry them. A line feed may
+   * follow the message. Other line breaks belong to it.
    */
   readonly whole: boolean
-  /** Monotonic, in milliseconds since the proxy started. */
+  /** Monotonic time, in milliseconds since the proxy started. */
   readonly at: number
   readonly bytes: Uint8Array
 }
 
-/** One forwarded message or list item: `output` equals `splice(input, edits)`. */
+/** One forwarded message or list item; `output` equals `splice(input, edits)`. */
 export interface ForwardEvent {
   /** The connection on which the output leaves. */
   readonly to: Hop
@@ -37,9 +36,8 @@ export interface ForwardEvent {
 }
 
 /**
- * Watches a proxy, synchronously and without a way to change anything.
- *
- * A tap that throws closes the connection: an audit that fails must not pass traffic.
+ * Watches a proxy synchronously, and cannot change anything. A tap that throws closes the connection, because
+ * no traffic may pass an audit that fails.
  */
 export interface WireTap {
   readonly wire?: (event: WireEvent) => void
@@ -47,22 +45,21 @@ export interface WireTap {
 }
 
 /**
- * A tap that is switched on and off while connections are open. When it fails, it is switched off, and traffic goes on.
- *
- * A stream that is open already may begin within a message.
+ * A tap that is switched on and off while connections are open. A tap that fails is switched off, and traffic
+ * continues. For a stream that is already open, the first bytes may begin within a message.
  */
 export interface LiveTap {
-  /** The facts of a `WireEvent`, for which no object is made. */
+  /** Receives the facts of a `WireEvent` as parameters, so that no object is created. */
   wire(of: Hop, direction: 'in' | 'out', bytes: Uint8Array, whole: boolean, at: number): void
-  /** `splice(input, edits)` is what leaves; it is not put together for this. */
+  /** Receives the input and the edits of a forwarded message. The output is `splice(input, edits)`. */
   forward(to: Hop, input: Uint8Array, edits: readonly Edit[]): void
-  /** No more events of this connection will come. */
+  /** This connection sends no more events. */
   ended(connection: number): void
 }
 
-/** The place of one such tap, beside the tap of the options. */
+/** The place of one live tap, in addition to the tap of the options. */
 export interface TapSwitch {
-  /** Shows the tap all connections from now on, in the place of the one before. */
+  /** Sends the events of all connections to this tap from now on. It replaces an earlier tap. */
   on(tap: LiveTap): void
   off(): void
 }
