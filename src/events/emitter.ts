@@ -6,20 +6,20 @@ import type { LogSink } from '../runtime/runtime.js'
 /** A listener of an event. */
 export type EventListener<Event> = (event: Event) => unknown
 
-/** A source of events, by their names. */
+/** A source of events, by name. */
 export interface EventSource<Events> {
   /**
-   * Calls `listener` for each event of that name, until the function is called that this gives.
+   * Calls `listener` for each event of that name, until the caller calls the returned function.
    *
-   * A listener that throws, or whose promise is rejected, is logged; nothing else comes of it.
+   * A listener that throws or rejects is logged, and has no other effect.
    */
   on<Name extends keyof Events & string>(name: Name, listener: EventListener<Events[Name]>): () => void
 }
 
-/** Listeners by the names of their events. */
+/** Listeners by event name. */
 export type EventListeners<Events> = { readonly [Name in keyof Events]?: EventListener<Events[Name]> }
 
-/** Tells listeners of events; one that fails does not disturb the others, nor what the event is about. */
+/** Calls listeners. A listener that fails disturbs neither the other listeners nor the work that it observes. */
 export class Emitter<Events> implements EventSource<Events> {
   readonly #emitter = new EventEmitter<string>()
   readonly #log: LogSink
@@ -34,12 +34,12 @@ export class Emitter<Events> implements EventSource<Events> {
     return () => void this.#emitter.off(name, guarded)
   }
 
-  /** Whether an event has a listener: without one it need not be made. */
+  /** Whether an event has a listener. Without a listener, the caller need not build the event. */
   has(name: keyof Events & string): boolean {
     return this.#emitter.listenerCount(name) > 0
   }
 
-  /** All of them, until the end. */
+  /** Adds the listeners for the lifetime of the emitter. */
   add(listeners: EventListeners<Events>): void {
     for (const name in listeners) {
       const listener = listeners[name]

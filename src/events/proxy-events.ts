@@ -5,22 +5,22 @@ import type { TransportName } from '../jsonrpc/connection.js'
 import type { CallTrace } from '../mcp/meta-edits.js'
 import type { ListsNews, ServerNews } from '../upstream/server/reports.js'
 
-/** Every event names the schema that it is of. */
+/** Every event names its schema. */
 interface OfSchema {
   readonly schema: string
 }
 
-/** The servers that a change of the configuration affected, by name. */
+/** The names of the servers that a change of the configuration affected. */
 export interface ServerChanges {
   readonly added: readonly string[]
-  /** Started anew, since something else than what is shown of them differs. */
+  /** Servers that start again, because more changed than the way clients see them. */
   readonly replaced: readonly string[]
   readonly removed: readonly string[]
-  /** The same processes as before. */
+  /** Servers that keep their processes. */
   readonly kept: readonly string[]
 }
 
-/** A change of state of one process of a server, or of one session with a remote one. */
+/** A process of a server, or a session with a remote server, has changed its state. */
 export type ServerEvent = OfSchema & ServerNews
 
 /** The lists of a server have changed, or were read for the first time. */
@@ -28,9 +28,9 @@ export type ListsEvent = OfSchema & ListsNews
 
 /** One call of one client has ended. */
 export interface CallEvent extends OfSchema {
-  /** Tells the client from all others of the schema, as in `client` events. */
+  /** The number of the client, as in `client` events; unique in the schema. */
   readonly client: number
-  /** As the client says of itself, cut to 200 characters. */
+  /** The name that the client reports, cut to 200 characters. */
   readonly clientName: string | undefined
   /** The identity that the HTTP front has found, which is no secret; undefined without a front. */
   readonly principal: string | undefined
@@ -38,69 +38,69 @@ export interface CallEvent extends OfSchema {
   readonly view: string | undefined
   /** How the client is connected; undefined for a connection of another program. */
   readonly transport: TransportName | undefined
-  /** The protocol version of the client; undefined where a refused request names none that the proxy speaks. */
+  /** The protocol version of the client; undefined for a refused request with an unsupported version. */
   readonly revision: string | undefined
   readonly method: string
-  /** The tool, prompt or URI as the client named it; undefined where the method names none. */
+  /** The tool, prompt or URI as the client named it; undefined if the method names none. */
   readonly name: string | undefined
-  /** Undefined where no server was chosen. */
+  /** Undefined if no server was chosen. */
   readonly server: string | undefined
-  /** The server's own name of the tool or prompt; undefined where none was found. */
+  /** The server's name for the tool or prompt; undefined if none was found. */
   readonly item: string | undefined
   /**
-   * - `answered`: by a result, which may be that of a tool which failed.
-   * - `error`: by the server's own error, passed unchanged.
+   * - `answered`: with a result, even if the tool failed.
+   * - `error`: with an error of the server, which the proxy passed unchanged.
    * - `failed`: the server could not answer, and `reason` says why (`timeout`, `exited`, …).
-   * - `refused`: the proxy did not pass it on.
-   * - `cancelled`: the client gave it up.
+   * - `refused`: the proxy did not forward the call.
+   * - `cancelled`: the client cancelled the call.
    */
   readonly outcome: 'answered' | 'error' | 'failed' | 'refused' | 'cancelled'
-  /** The client was asked for input, and comes again: `outcome` is `answered`. */
+  /** Whether the result asks the client for input and to repeat the call. `outcome` is then `answered`. */
   readonly isAsked: boolean
   /** Milliseconds from the request to its end. */
   readonly ms: number
-  /** Those since it was last sent to its server; undefined where no server got it, and while `call` has no listener. */
+  /** Milliseconds since the last send to the server; undefined if none got the call, or `call` has no listener. */
   readonly serverMs: number | undefined
-  /** The length of `params.arguments`, as the client wrote them; 0 where there are none. */
+  /** The length of `params.arguments` in the bytes of the client; 0 without arguments. */
   readonly argumentBytes: number
-  /** The length of the result, as the server wrote it; 0 where there is none. */
+  /** The length of the result in the bytes of the server; 0 without a result. */
   readonly resultBytes: number
   /** Whether the result of `tools/call` has `isError: true`. */
   readonly isToolError: boolean
-  /** Whether a person has agreed to it, where the configuration asks for that. */
+  /** Whether a person has confirmed the call, if the configuration requires that. */
   readonly isConfirmed: boolean
-  /** The address of a client over HTTP, where its connection or a trusted proxy names it. */
+  /** The address of an HTTP client, if its connection or a trusted proxy names it. */
   readonly address: string | undefined
-  /** Of W3C Trace Context: the id that the proxy sends on, or that the client has sent. */
+  /** The trace id (W3C Trace Context) that the proxy sends on, or that the client has sent. */
   readonly traceId: string | undefined
-  /** Of the option `tracer`; undefined where the call is not traced. */
+  /** The result of the option `tracer`; undefined if the call is not traced. */
   readonly trace: CallTrace | undefined
   /**
-   * `params.arguments` or the result as raw JSON; undefined where there is none.
+   * `params.arguments` or the result as raw JSON; undefined if the call has none.
    *
-   * A view on the memory of the message, which a long result joins when it is first read. It is there only while the
-   * listeners of the event are called, so a listener that needs the bytes later copies them.
+   * The bytes are a view of the message; the first read joins a long result. They are valid only while the
+   * listeners of the event run, so a listener that needs them later copies them.
    */
   bytes(part: 'arguments' | 'result'): Uint8Array | undefined
-  /** Of the error; where it is the server's own, as the server wrote it for clients of its era. */
+  /** The code of the error. An error of the server has the code that clients of its era see. */
   readonly code?: number | undefined
   readonly message?: string | undefined
-  /** Stands in `data.reason` of the error too. */
+  /** The same text as `data.reason` of the error. */
   readonly reason?: string | undefined
-  /** Of the HTTP response that failed the call. */
+  /** The status of the HTTP response that failed the call. */
   readonly status?: number | undefined
 }
 
-/** A client comes or goes. */
+/** A client is attached, or has left. */
 export type ClientEvent = OfSchema & {
   readonly client: number
-  /** As the client says of itself, cut to 200 characters; undefined for one that calls without `initialize`. */
+  /** The name that the client reports, cut to 200 characters; undefined for a client without `initialize`. */
   readonly name: string | undefined
 } & (
     | {
         readonly state: 'attached'
         readonly version: string | undefined
-        /** The protocol version that was negotiated, or is assumed. */
+        /** The negotiated or assumed protocol version. */
         readonly revision: string
       }
     | {
@@ -113,20 +113,20 @@ export type ClientEvent = OfSchema & {
 /** Another configuration is in force. */
 export type ReloadEvent = OfSchema & ServerChanges
 
-/** The proxy is closed: nothing of it runs any more. */
+/** The proxy is closed, and nothing of it runs. */
 export type CloseEvent = OfSchema
 
-/** The events of a proxy, by their names. */
+/** The events of a proxy, by name. */
 export interface ProxyEvents {
   readonly server: ServerEvent
   readonly lists: ListsEvent
   readonly call: CallEvent
-  /** The same for calls that ended as `error`, `failed` or `refused`, for who wants no others. */
+  /** The same event, only for calls that ended as `error`, `failed` or `refused`. */
   readonly failure: CallEvent
   readonly client: ClientEvent
   readonly reload: ReloadEvent
   readonly close: CloseEvent
 }
 
-/** Listeners by the names of their events. */
+/** Listeners by event name. */
 export type ProxyListeners = EventListeners<ProxyEvents>

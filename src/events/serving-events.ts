@@ -3,32 +3,31 @@
 import type { Emitter } from './emitter.js'
 import type { SessionTransport, SessionWatch } from '../transports/http-server/endpoint.js'
 
-/** A session over HTTP is opened, goes on here, or has ended. Its id is in no event, because anyone who has it may use the session. */
+/** A session over HTTP is opened, revived or ended. No event has its id, because the id lets its holder use the session. */
 export type SessionEvent = {
-  /** The schema that is served there, by the name of its path. */
+  /** The schema that the endpoint serves, by the name of its path. */
   readonly endpoint: string
-  /** Tells the session from all others of the front. */
+  /** The number of the session; unique in the front. */
   readonly session: number
   /** Streamable HTTP, or the older HTTP+SSE. */
   readonly transport: SessionTransport
 } & (
   | { readonly state: 'opened' }
-  /** A session that another process has opened, or that was idle for too long, goes on. */
+  /** Another process opened the session, or it was idle for too long, and this process continues it. */
   | { readonly state: 'revived' }
   | {
-      /** By its client, for want of use, or with the front. */
+      /** The client ended the session, it was idle for too long, or the front was closed. */
       readonly state: 'ended'
-      /** Milliseconds since it was opened. */
+      /** Milliseconds since the session was opened. */
       readonly ms: number
     }
 )
 
-/** The events of a front, by their names. */
+/** The events of a front, by name. */
 export interface ServingEvents {
   readonly session: SessionEvent
 }
 
-/** Numbers the sessions of a front, and emits their events. */
 export function sessionWatch(events: Emitter<ServingEvents>): SessionWatch {
   let opened = 0
   return (endpoint, transport, isRevived) => {
