@@ -1,8 +1,8 @@
-// Files that are kept in a folder of the real file system.
+// Kept files in a folder of the real file system.
 //
-// The files decide which lists clients are shown. A file or folder of another user, one that others may write, and a
-// symbolic link in place of the folder are not used. Windows has no such modes; there the profile of a user belongs to
-// that user alone.
+// The files decide which lists clients see. So the proxy uses no file or folder of another user, none that
+// other users may write, and no symbolic link in place of the folder. Windows has no such modes; there, the
+// profile of a user belongs to that user alone.
 
 import {
   closeSync,
@@ -26,7 +26,7 @@ const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants
 
 const OURS = /\.(?:jsonl?|lock|tmp)$/
 
-/** Those of the real file system, unless the runtime has others. */
+/** Returns the files of the runtime, or else those of the real file system. */
 export function filesIn(folder: string, { files }: Pick<Runtime, 'files'>): KeptFiles {
   return files?.(folder) ?? new FolderFiles(folder)
 }
@@ -38,7 +38,7 @@ export class FolderFiles implements KeptFiles {
     this.folder = folder
   }
 
-  /** Makes two levels at most: a home folder that is not there is not made. */
+  /** Creates at most two levels, so that it never creates a missing home folder. */
   prepare(): string | undefined {
     try {
       lstatSync(dirname(dirname(this.folder)))
@@ -76,14 +76,14 @@ export class FolderFiles implements KeptFiles {
     }
   }
 
-  /** @throws when the folder is not used */
+  /** @throws when the folder must not be used */
   #pathOf(name: string): string {
     const mistrust = this.#mistrust()
     if (mistrust !== undefined) throw new Error(`${this.folder} ${mistrust}`)
     return join(this.folder, name)
   }
 
-  /** Why the folder is not used; undefined when it is. @throws when there is none */
+  /** Returns why the folder must not be used; undefined if it may. @throws when the folder is missing */
   #mistrust(): string | undefined {
     const found = lstatSync(this.folder)
     return found.isDirectory() ? whoElseWrites(found) : 'is not a folder; a link to one is not followed'

@@ -1,4 +1,4 @@
-// The values that identify a configured server: all that can change what it lists.
+// The values that identify a configured server: everything that can change what it lists.
 
 import { canonicalJson } from '../text/canonical-json.js'
 import type {
@@ -7,7 +7,7 @@ import type {
   StdioServerConfig,
 } from '../upstream/contracts/server-config.js'
 
-/** The values that are read anew whenever a list is shown or a call is checked. */
+/** The proxy reads these values again whenever it shows a list or checks a call. */
 const shownOnly: readonly (keyof ServerConfig)[] = [
   'tools',
   'prefix',
@@ -19,14 +19,14 @@ const shownOnly: readonly (keyof ServerConfig)[] = [
 
 const shown: ReadonlySet<string> = new Set(shownOnly)
 
-/** How it is shown, called and kept alive; a key that is not named here makes another server. */
+/** These values change how a server is shown, called and kept alive. Any other key makes it another server. */
 const ofNoAccount: ReadonlySet<string> = new Set([
   ...shownOnly,
   'disabled',
   'lazy',
   'keep',
   'unavailable',
-  // The other values were made with these, and contain them.
+  // These values are already part of the others.
   'variables',
   'secrets',
   'startTimeoutMs',
@@ -49,12 +49,12 @@ const ofNoAccount: ReadonlySet<string> = new Set([
   'reconnectIntervalMs',
 ] satisfies (keyof StdioServerConfig | keyof HttpServerConfig)[])
 
-/** One text for all configurations of the same server; it holds secrets. */
+/** Returns the same text for all configurations of one server. The text contains secrets. */
 export function identityOf(config: ServerConfig): string {
   return textWithout(ofNoAccount, config)
 }
 
-/** Whether both mean the same process or session, however its tools are shown. */
+/** Whether both configurations mean the same process or session, even if its tools are shown differently. */
 export function isSameServer(one: ServerConfig, other: ServerConfig): boolean {
   return textWithout(shown, one) === textWithout(shown, other)
 }

@@ -1,8 +1,8 @@
-// The store of kept facts: in memory, and in one file where there is a folder.
+// The store of kept facts: in memory, and in one file if there is a folder.
 //
-// Nothing here is needed: without a folder, or on a full disk, the proxy goes on with what it has in memory. Several
-// processes with the same configuration may use the same file; each replaces it as a whole, with the entries of all. Of
-// two that write in the same millisecond one may lose an entry, which the next start learns again.
+// The proxy does not depend on the file: without a folder, or on a full disk, it uses its memory. Several
+// processes with the same configuration may share the file. Each replaces the whole file with the entries of
+// all. If two processes write in the same millisecond, one entry may be lost; the next start learns it again.
 
 import { strict as assert } from 'node:assert'
 import { Buffer } from 'node:buffer'
@@ -21,26 +21,26 @@ export interface KeptDisk {
   readonly files: KeptFiles
   readonly runtime: Pick<Runtime, 'wallNow' | 'setTimer' | 'secret'>
   readonly log: LogSink
-  /** The configuration: the absolute path of its file, or what it is called. */
+  /** The configuration: the absolute path of its file, or its name. */
   readonly source: string
 }
 
-/** Before the first write, so that servers that start together are written once. */
+/** The delay of the first write: servers that start together are written once. */
 const FIRST_WAIT_MS = 500
 
-/** Before each later one: some servers change their lists all the time. */
+/** The delay of each later write: some servers change their lists all the time. */
 const LATER_WAIT_MS = 10_000
 
 const DAY_MS = 24 * 3_600_000
 
-/** The name of the file of one configuration. */
+/** Returns the name of the file of one configuration. */
 export function keptFileName(source: string): string {
   return `${hashOf(source)}.json`
 }
 
 interface RememberedServer extends KeptServer {
   readonly name: string
-  /** All values that identify the server. */
+  /** The text of all values that identify the server. */
   readonly identity: string
   facts: KeptFacts | undefined
   isUnsaved: boolean
@@ -50,9 +50,9 @@ export class KeptStore implements KeptServers {
   readonly #limits: Limits['kept']
   readonly #disk: KeptDisk | undefined
   readonly #fileName: string
-  /** By the values that identify a server. */
+  /** The key is the identity of the server. */
   readonly #servers = new Map<string, RememberedServer>()
-  /** The file as it was at the first look. */
+  /** The file at the first read. */
   #read: { readonly json: KeptJson | undefined } | undefined
   #timer: Timer | undefined
   #hasWritten = false
@@ -98,19 +98,19 @@ export class KeptStore implements KeptServers {
     }
   }
 
-  /** Writes what is left; nothing is written afterwards. */
+  /** Writes the unsaved entries. The store writes nothing after that. */
   close(): void {
     this.#isClosed = true
     this.flush()
   }
 
-  /** Takes the facts that an earlier run has kept. */
+  /** Loads the facts that an earlier run has kept. */
   #load(server: RememberedServer, disk: KeptDisk): void {
     this.#read ??= { json: this.#readJson(disk) }
     const { json } = this.#read
     const entry = json?.entries.get(idOf(json.salt, server))
     server.facts = fromEntry(entry)
-    // An entry that is used stays; once a day is often enough to write that.
+    // A used entry must not expire. It is enough to write its time of use once a day.
     if (server.facts !== undefined && disk.runtime.wallNow() - usedAt(entry) >= DAY_MS) this.#save(server)
   }
 
@@ -142,7 +142,7 @@ export class KeptStore implements KeptServers {
     return bytes && decodeKept(bytes)
   }
 
-  /** Once: a disk that fails for one write fails for the next. */
+  /** Logs only the first failure, because a disk that fails once fails again. */
   #failed({ files, log }: KeptDisk, level: 'warn' | 'debug', why: string): void {
     if (!this.#hasFailed) log({ level, message: `kept lists in ${files.folder}: ${why}` })
     this.#hasFailed = true
@@ -153,33 +153,32 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }
 
-/** The salt of the file keeps its ids from telling values of the configuration. */
+/** Without the salt, an id would let a reader guess values of the configuration. */
 function idOf(salt: string, { identity }: RememberedServer): string {
   return hashOf(salt + identity)
 }
 
-/** Byte by byte. */
 function isSameFacts(one: KeptFacts, other: KeptFacts): boolean {
   const [text, otherText] = [one, other].map((facts) => JSON.stringify(toEntry('', 0, facts)))
   return text === otherText
 }
 
-// The file of one configuration: JSON, in which the words of the servers stand as texts.
+// The file of one configuration is JSON, and contains the messages of the servers as strings.
 //
-// A file may be torn, damaged or edited, and what it holds is written into messages to clients. An entry that is not
-// exactly of this form counts as missing.
+// The file may be damaged or edited, and the proxy writes its content into messages to clients. An entry that
+// does not have exactly this form counts as missing.
 
-/** The kept facts of one configuration. Entries are decoded when their server is asked for. */
+/** The kept facts of one configuration. An entry is decoded when its server is requested. */
 export interface KeptJson {
-  /** Makes the ids of the entries, so that no value of a configuration can be guessed from them. */
+  /** Part of the hash that makes the ids of the entries, so that ids reveal no value of a configuration. */
   readonly salt: string
-  /** By id. */
+  /** The entries by id. */
   readonly entries: ReadonlyMap<string, unknown>
 }
 
 const FORMAT = 1
 
-/** Undefined for everything that is no such file. */
+/** Returns undefined if the bytes are not such a file. */
 export function decodeKept(bytes: Buffer): KeptJson | undefined {
   return orUndefined(() => {
     const json: unknown = JSON.parse(bytes.toString())
@@ -191,8 +190,8 @@ export function decodeKept(bytes: Buffer): KeptJson | undefined {
 }
 
 /**
- * Entries that were not used for `unusedMsMax` are left out, and those that were not used for longest where there are
- * too many, or too many bytes of them.
+ * Omits entries that were unused for `unusedMsMax`. If there are too many entries or bytes, omits those that
+ * were unused for longest.
  */
 export function encodeKept(
   { salt, entries }: KeptJson,
@@ -216,12 +215,12 @@ export function encodeKept(
   return Buffer.from(`${head}\n${lines.join(',\n')}}}\n`)
 }
 
-/** When the entry was used last, in milliseconds since 1970; 0 where it does not say. */
+/** The time of the last use in milliseconds since 1970; 0 if the entry has none. */
 function usedAt(entry: unknown): number {
   return isObject(entry) && typeof entry['usedAt'] === 'number' ? entry['usedAt'] : 0
 }
 
-/** `name` is for people who look into the file. */
+/** `name` is for people who read the file. */
 export function toEntry(name: string, nowMs: number, facts: KeptFacts): unknown {
   const { description, ...rest } = facts
   const said = description && {
@@ -237,7 +236,7 @@ export function toEntry(name: string, nowMs: number, facts: KeptFacts): unknown 
   return { name, usedAt: nowMs, ...rest, ...(said && { description: said }) }
 }
 
-/** Undefined for everything that `toEntry` has not made. */
+/** Returns undefined for any value that `toEntry` has not made. */
 export function fromEntry(entry: unknown): KeptFacts | undefined {
   return orUndefined(() => {
     assert(isObject(entry))
@@ -260,7 +259,7 @@ function toDescription(said: unknown): SelfDescription {
   return { handshake: rawJson(handshake), lists: new Map(read), probeFailed }
 }
 
-/** It becomes part of messages to clients: nothing but one JSON text may. */
+/** The text becomes part of messages to clients, so it must be exactly one JSON text. */
 function rawJson(text: unknown): Buffer {
   assert(typeof text === 'string')
   const bytes = Buffer.from(text)
