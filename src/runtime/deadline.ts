@@ -1,25 +1,23 @@
 // Deadlines in a process that may have been stopped.
 //
-// While a process, or the machine under it, does not run (SIGSTOP, a laptop that
-// sleeps, a loop that was kept busy), no answer can be read, and what was answered
-// before waits unread in its pipe. The first thing that such a process sees is
-// its timers. So a deadline that fires late has not been missed yet: it is put
-// off once, by as much as it was late, within reason.
+// While a process or its machine does not run (SIGSTOP, a sleeping laptop, a busy event loop), the process
+// reads no answer. Answers wait unread in pipes, and after the stop the timers fire first. So a deadline that
+// fires late is not missed yet: it moves once, by the time that it was late, up to a limit.
 
 import type { Runtime, Timer } from './runtime.js'
 
-/** Monotonic time in milliseconds, and timers in it. */
+/** A monotonic clock in milliseconds, and its timers. */
 export type Clock = Pick<Runtime, 'now' | 'setTimer'>
 
-/** A longer delay would fire immediately. */
+/** Node fires a timer with a longer delay immediately. */
 const DELAY_MAX_MS = 2 ** 31 - 1
 
 /**
- * The clock of Node: of the real runtime, and of owners that have no runtime. A timer fires when what had come before it is
- * read: a loop that was busy runs its timers first, and an answer may wait in its socket.
+ * The clock of Node, for the real runtime and for owners without a runtime. A busy loop runs its timers
+ * before it reads its sockets, so a timer fires only after the bytes that arrived before it are read.
  */
 export const realClock: Clock = {
-  /** As `performance.now()`, which would load all of `node:perf_hooks` at the start. */
+  /** The value of `performance.now()`, without the load of `node:perf_hooks` at the start. */
   now: () => {
     const [seconds, nanoseconds] = process.hrtime()
     return seconds * 1000 + nanoseconds / 1e6
@@ -39,18 +37,18 @@ export const realClock: Clock = {
   },
 }
 
-/** A loop that is busy with something large is not later than this. */
+/** A loop that handles one large message is less late than this. */
 const LATE_MS = 1000
 
-/** Within this time the bytes in a pipe are read, and a server that was stopped too works again. */
+/** Within this time, the process reads the bytes in a pipe, and a server that was stopped too works again. */
 const GRACE_MS_MAX = 5000
 
-/** By how much a deadline is put off whose timer fired `lateMs` after its time; nearly always 0. */
+/** How far a deadline moves whose timer fired `lateMs` late; nearly always 0. */
 export function graceMs(lateMs: number): number {
   return lateMs > LATE_MS ? Math.min(lateMs, GRACE_MS_MAX) : 0
 }
 
-/** A timer for a deadline, which moves to a later time when the process was stopped. */
+/** Sets a timer for a deadline, which moves to a later time if the process was stopped. */
 export function setDeadline(clock: Clock, delayMs: number, expire: () => void): Timer {
   const delay = Math.max(0, delayMs)
   const dueAt = clock.now() + delay
@@ -62,7 +60,7 @@ export function setDeadline(clock: Clock, delayMs: number, expire: () => void): 
   return { cancel: () => timer.cancel() }
 }
 
-/** Calls `fire` every so often until it is cancelled. */
+/** Calls `fire` every `everyMs` until the timer is cancelled. */
 export function repeat(clock: Pick<Clock, 'setTimer'>, everyMs: number, fire: () => void): Timer {
   let timer: Timer
   const arm = (): void => {
@@ -75,7 +73,7 @@ export function repeat(clock: Pick<Clock, 'setTimer'>, everyMs: number, fire: ()
   return { cancel: () => timer.cancel() }
 }
 
-/** The value of `promise`, or undefined when that takes longer than `waitMs`. */
+/** Resolves to the value of `promise`, or to undefined after `waitMs`. */
 export function within<T>(promise: Promise<T>, waitMs: number, clock: Clock): Promise<T | undefined> {
   let timer: Timer | undefined
   const late = new Promise<undefined>((resolve) => {

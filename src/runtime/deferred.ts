@@ -1,6 +1,6 @@
-// Promises that several parts share, and work that takes a while: when it begins, and how much of it at the same time.
+// Promises that several parts share, and asynchronous work in order or in parallel.
 
-/** A promise that another part resolves. The first call of `resolve` counts. */
+/** A promise that another part resolves. Only the first call of `resolve` counts. */
 export class Deferred<T> {
   #settle: ((value: T) => void) | undefined
   readonly promise: Promise<T> = new Promise((resolve) => {
@@ -13,7 +13,7 @@ export class Deferred<T> {
   }
 }
 
-/** Makes it once for all callers; a failure reaches those who waited, and the next call tries again. */
+/** Makes a value once for all callers. A failure reaches all waiting callers, and the next call tries again. */
 export class LazyValue<T> {
   readonly #make: () => Promise<T>
   #made: Promise<T> | undefined
@@ -32,7 +32,7 @@ export class LazyValue<T> {
   }
 }
 
-/** Makes one change after the other; of those that are asked for meanwhile, only the last. */
+/** Makes one change after the other. Of the changes that arrive meanwhile, only the last is made. */
 export class CoalescedChanges<T, R> {
   readonly #make: (value: T) => Promise<R>
   #next: T | undefined
@@ -42,7 +42,7 @@ export class CoalescedChanges<T, R> {
     this.#make = make
   }
 
-  /** Resolves or rejects as the newest change does, which replaces this one if it comes before the end of this one. */
+  /** Settles like the newest change, which replaces this one if it arrives before this one ends. */
   take(value: T): Promise<R> {
     this.#next = value
     this.#making ??= this.#makeAll(value)
@@ -50,7 +50,7 @@ export class CoalescedChanges<T, R> {
   }
 
   async #makeAll(first: T): Promise<R> {
-    // All that is asked for in this turn of the event loop is one change.
+    // All changes of one turn of the event loop become one change.
     await Promise.resolve()
     let made: Promise<R>
     do {
@@ -65,7 +65,7 @@ export class CoalescedChanges<T, R> {
   }
 }
 
-/** Begins the items in their order, so many at the same time. Rejects with the first failure. */
+/** Works on at most `atOnce` items in parallel, in their order. Rejects with the first failure. */
 export async function eachAtOnce<T>(
   items: readonly T[],
   atOnce: number,

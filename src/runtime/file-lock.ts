@@ -1,7 +1,7 @@
-// A lock that processes share as a file: it exists while one of them does what only one may do.
+// A lock that processes share as a file. The file exists while one process holds the lock.
 //
-// The holder touches the file, and its age alone decides whether it counts. Two containers may share a folder and see other
-// numbers of processes, so the number of a process says nothing about the holder.
+// The holder touches the file, and only the age of the file decides whether the lock counts. The id of a
+// process proves nothing: two containers may share a folder and see different process ids.
 
 import { randomUUID } from 'node:crypto'
 import { lstatSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
@@ -16,17 +16,17 @@ const LOOK_MS = 50
 
 const BEAT_MS = 2000
 
-/** A file that was not touched for this long is that of a process that has ended. */
+/** If nothing has touched the file for this long, its process has ended. */
 const STALE_MS = 15_000
 
-/** Longer than a lock counts whose process was killed, and than its holder needs to renew a login. */
+/** Longer than the lock of a killed process counts, and longer than a holder needs to renew a login. */
 const WAIT_MS = 60_000
 
 const MARK_BYTES_MAX = 1024
 
 export type LockRuntime = Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>
 
-/** Another process keeps the lock (`EBUSY`), or its file cannot be made (the code of the system). */
+/** Another process holds the lock (`EBUSY`), or its file cannot be created (the code of the system). */
 export class FileLockError extends Error {
   readonly code: string
 
@@ -36,7 +36,7 @@ export class FileLockError extends Error {
   }
 }
 
-/** One lock in one process. `path` is removed when the lock is free. */
+/** One lock in one process. The file at `path` is removed when the lock is released. */
 export class FileLock {
   readonly path: string
   readonly #runtime: LockRuntime
@@ -48,7 +48,7 @@ export class FileLock {
     this.#runtime = runtime
   }
 
-  /** False while another process has it. @throws where the file cannot be made */
+  /** Returns false while another process holds the lock. @throws if the file cannot be created */
   tryTake(): boolean {
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
     if (!create(this.path, this.#mark)) {
@@ -60,7 +60,7 @@ export class FileLock {
     return true
   }
 
-  /** Runs while no other process has it. Rejects with FileLockError, or with the error of `run`. */
+  /** Runs while this process holds the lock. Rejects with FileLockError, or with the error of `run`. */
   async during<T>(run: () => T | Promise<T>): Promise<T> {
     const endsAt = this.#runtime.now() + WAIT_MS
     while (!this.#take()) {
@@ -75,19 +75,19 @@ export class FileLock {
     }
   }
 
-  /** Whether the file is still that of this lock: a person who removes it, or the whole folder, ends what the lock is for. */
+  /** Whether the file is still this lock's file. A person who removes the file ends the lock. */
   get isHeld(): boolean {
     const file = readTextFile(this.path, MARK_BYTES_MAX)
     return file.kind === 'read' && file.text === this.#mark
   }
 
-  /** Whether some process has it, and touches the file: one with a time of the future is left over. */
+  /** Whether some process holds the lock and touches its file. A time in the far future does not count. */
   get isTaken(): boolean {
     const ageMs = this.#ageMs(this.path)
     return ageMs !== undefined && Math.abs(ageMs) <= STALE_MS
   }
 
-  /** Leaves a lock that another process has taken since, because this process stood still. */
+  /** Keeps a lock that another process has taken while this process was stopped. */
   free(): void {
     this.#beat?.cancel()
     if (this.isHeld) rmSync(this.path, { force: true })
@@ -112,8 +112,8 @@ export class FileLock {
   }
 
   /**
-   * Two processes may find the same stale lock. The slower one must not remove the lock that the faster one has taken by
-   * then, so that they look and remove one after the other.
+   * Two processes may find the same stale lock. The slower one must not remove the new lock of the faster
+   * one, so they check and remove in turn.
    */
   #removeStale(): void {
     if (!this.#isStale(this.path)) return
@@ -134,7 +134,7 @@ export class FileLock {
     return ageMs !== undefined && ageMs > STALE_MS
   }
 
-  /** The time since the holder has touched the file; undefined where there is none. */
+  /** The time since the last touch of the file; undefined if there is no file. */
   #ageMs(path: string): number | undefined {
     const touchedAt = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs
     return touchedAt === undefined ? undefined : this.#runtime.wallNow() - touchedAt

@@ -1,4 +1,4 @@
-/** Puts it behind all others; beyond `sizeMax` the one that was put first is forgotten. */
+/** Adds the entry as the newest. Above `sizeMax`, removes the oldest entry. */
 export function putNewest<K, V>(map: Map<K, V>, key: K, value: V, sizeMax: number): void {
   map.delete(key)
   map.set(key, value)
@@ -6,7 +6,7 @@ export function putNewest<K, V>(map: Map<K, V>, key: K, value: V, sizeMax: numbe
   if (map.size > sizeMax && oldest !== undefined) map.delete(oldest[0])
 }
 
-/** The entries of the owner that has most, or of several that have as many. */
+/** Returns the entries of the owner with the most entries, or of all owners that share this count. */
 export function ofMost<T>(entries: readonly T[], ownerOf: (entry: T) => string): T[] {
   const counts = new Map<string, number>()
   for (const each of entries) counts.set(ownerOf(each), (counts.get(ownerOf(each)) ?? 0) + 1)

@@ -1,4 +1,4 @@
-// The folders in which a program is looked for that is named without a folder.
+// Finds a program that is named without a folder.
 
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
@@ -8,10 +8,8 @@ import process from 'node:process'
 export const systemFolders: readonly string[] = ['/usr/bin', '/usr/local/bin', '/bin']
 
 /**
- * The folders of a PATH, in its order.
- *
- * An empty or relative one is seen from `cwd`, as the system does (POSIX, Environment Variables: PATH). Without `cwd`
- * empty ones are left out.
+ * Splits a PATH into its folders, in its order. Resolves empty and relative folders against `cwd`, as the
+ * system does (POSIX, Environment Variables: PATH). Without `cwd`, omits empty folders.
  */
 export function pathFolders(path: string | undefined, cwd?: string): string[] {
   const folders = (path ?? '').split(delimiter)
@@ -30,7 +28,7 @@ export function isProgram(path: string): boolean {
   }
 }
 
-/** The program of that name in one of the folders `more`, or else in one of the system; it belongs to root or this user. */
+/** Finds a program in the folders `more`, then in those of the system. It must belong to root or to this user. */
 export function findProgram(name: string, more: readonly string[] = []): string | undefined {
   return [...more, ...systemFolders].map((folder) => join(folder, name)).find((path) => isTrusted(path))
 }

@@ -1,22 +1,22 @@
-// Which entries of folders decide where a path leads.
+// The directory entries that decide where a path leads.
 //
-// A program that may write in a folder may replace every entry of it: the file itself, a folder above the file, and a link on the
-// way. So a path is safe from that program only if none of its places lies in that folder.
+// A program that may write in a folder may replace every entry of it: a file, a folder or a link. So a path
+// is safe from that program only if none of its places lies in that folder.
 
 import { lstatSync, readlinkSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, parse, resolve, sep } from 'node:path'
 
-/** One entry of a folder that the system looks up on its way. The folders above it are real ones. */
+/** One entry that the system looks up on the way. The folders above it are not links. */
 export interface Place {
   readonly path: string
-  /** The user who owns the link; undefined for an entry that is no link. */
+  /** The user who owns the link; undefined if the entry is not a link. */
   readonly linkOwner: number | undefined
 }
 
-/** As many as Linux follows. */
+/** Linux follows as many links. */
 const LINKS_MAX = 40
 
-/** The places of a path in the order of the lookup; an entry that is missing, and those below it, are places too. */
+/** The places of a path in the order of the lookup. A missing entry, and the entries below it, are places too. */
 export function placesOf(path: string): Place[] {
   const whole = resolve(path)
   const places: Place[] = []
@@ -55,22 +55,22 @@ function linkAt(path: string): { readonly owner: number; readonly target: string
   }
 }
 
-/** The path without links; entries that are missing stay as they are written. */
+/** The path without links. Missing entries stay as written. */
 export function realPlace(path: string): string {
   return placesOf(path).at(-1)?.path ?? path
 }
 
-/** Whether a path is this folder, or lies in it. */
+/** Whether `path` is this folder or lies in it. */
 export function covers(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)
 }
 
 /**
- * The readable folders directly inside of a writable one; both are without links.
+ * Returns the readable folders that lie directly in a writable one; both are without links.
  *
- * Such a folder is mounted read-only, and neither it nor its name can be changed from inside. So it protects what is in it. A
- * single file, and a folder further below, do not: a folder above them can be renamed. A link in a writable folder does not
- * either, because the program may have made it.
+ * Such a folder is mounted read-only, and a program inside can change neither it nor its name. So it protects
+ * its content. A single file or a deeper folder does not: the program can rename a folder above it. Nor does
+ * a link in a writable folder, because the program may have made it.
  */
 export function shieldsOf(read: readonly string[], writable: readonly string[]): string[] {
   return read.flatMap((path) => {

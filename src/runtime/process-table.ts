@@ -1,4 +1,4 @@
-// The processes of the system by their numbers: of servers, of what they have started, and of owners of what lies on the disk.
+// The processes of the system.
 
 import { readFileSync, readdirSync } from 'node:fs'
 import process from 'node:process'
@@ -8,22 +8,22 @@ export interface ProcessRow {
   readonly parent: number
   readonly group: number
   readonly session: number
-  /** In clock ticks since the boot. Another process that gets the same number later has another start. */
+  /** In clock ticks since the boot. A later process with the same id has another start time. */
   readonly startedAt: string
 }
 
-/** One process, on Linux; undefined when it is gone, and where there is no `/proc`. */
+/** Reads one process on Linux; undefined if it has ended, or without `/proc`. */
 export function readProcess(pid: number): ProcessRow | undefined {
   const stat = readProcFile(`/proc/${pid}/stat`)
   if (stat === '') return undefined
-  // The name may hold anything, so it is what stands behind it that counts: state, parent, group, session, …
+  // The name may contain any characters, so parse the fields after it: state, parent, group, session, …
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 20)
   const [, parent = 0, group = 0, session = 0] = fields.map(Number)
   const startedAt = fields[19]
   return startedAt === undefined ? undefined : { pid, parent, group, session, startedAt }
 }
 
-/** The numbers of all processes that this one sees, on Linux; or those in the `/proc` of another namespace. */
+/** The ids of all processes that this process sees, on Linux; or those in the `/proc` of another namespace. */
 export function processIds(proc = '/proc'): number[] {
   return readdirSync(proc).flatMap((name) => (/^\d+$/.test(name) ? Number(name) : []))
 }
@@ -32,7 +32,7 @@ export function readProcesses(): ProcessRow[] {
   return processIds().flatMap((pid) => readProcess(pid) ?? [])
 }
 
-/** The rows for which `isMeant` holds, and those of all their descendants. */
+/** Returns the rows for which `isMeant` is true, with all their descendants. */
 export function withDescendants<Row extends Pick<ProcessRow, 'pid' | 'parent'>>(
   rows: readonly Row[],
   isMeant: (row: Row) => boolean,
@@ -45,7 +45,7 @@ export function withDescendants<Row extends Pick<ProcessRow, 'pid' | 'parent'>>(
   return rows.filter(({ pid }) => found.has(pid))
 }
 
-/** A file of `/proc`; empty for a process that has ended meanwhile. */
+/** Reads a file of `/proc`; empty if the process has ended. */
 export function readProcFile(path: string): string {
   try {
     return readFileSync(path, 'latin1')
@@ -54,7 +54,7 @@ export function readProcFile(path: string): string {
   }
 }
 
-/** Signals a process, or with a negative number its group. False when there is no such process, or it belongs to another user. */
+/** Signals a process, or its group if `pid` is negative. Returns false without the process or the permission. */
 export function signalProcess(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal)

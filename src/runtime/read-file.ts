@@ -1,7 +1,7 @@
-// Reads a file that may be anything, and that a program may replace at any time.
+// Reads a file of any type that a program may replace at any time.
 //
-// The open does not wait for the writer of a named pipe. A file that is not regular or too large is not read. A link on the way
-// to the file must belong to this user or to root, since another user could change where it leads.
+// The open does not wait for the writer of a named pipe. Only a regular file within the limit is read. Every
+// link on the way must belong to this user or to root, because another user could change its target.
 
 import { isUtf8 } from 'node:buffer'
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs'
@@ -10,10 +10,10 @@ import { errorCode, errorText } from '../text/error-text.js'
 import { placesOf } from './places.js'
 
 interface Unread {
-  /** `failed` where the system refuses the read. */
+  /** `failed` means that the system refuses the read. */
   readonly kind: 'failed' | 'no-file' | 'too-large' | 'no-text'
   readonly why: string
-  /** The code of the system, if it has one. */
+  /** The code of the system; empty without one. */
   readonly code: string
 }
 
@@ -21,7 +21,7 @@ export type TextFile = { readonly kind: 'read'; readonly text: string; readonly 
 
 export type FileBytes = { readonly kind: 'read'; readonly bytes: Buffer; readonly stats: Stats } | Unread
 
-/** Reads text once and synchronously, without a byte order mark; never throws. */
+/** Reads text once and synchronously, without a byte order mark. Never throws. */
 export function readTextFile(path: string, bytesMax: number): TextFile {
   const file = readFileBytes(path, bytesMax)
   if (file.kind !== 'read') return file
@@ -67,7 +67,7 @@ function foreignLink(path: string): string | undefined {
   return placesOf(path).find(({ linkOwner = own }) => linkOwner !== own && linkOwner !== 0)?.path
 }
 
-/** Undefined when there is more than the limit, also when the reported size is smaller. */
+/** Returns undefined if the file is longer than the limit, even if its reported size is smaller. */
 function readAll(fd: number, bytesMax: number): Buffer | undefined {
   const chunks: Buffer[] = []
   let length = 0

@@ -1,19 +1,18 @@
 // Pauses a stream until the end of a turn of the event loop once it has delivered enough.
 //
-// Node reads a stream up to 32 times in one turn as long as every read fills its
-// buffer, and two megabytes of small messages make all other work wait. So after
-// some work the stream is not read until the turn ends. A read that does not
-// fill the buffer ends the turn by itself, and the stream is not paused for it.
+// Node reads a stream up to 32 times in one turn while every read fills its buffer, and two megabytes of
+// small messages delay all other work. So after some work, the stream is paused until the turn ends. A read
+// that does not fill the buffer ends the turn by itself, so the stream is not paused for it.
 
 import type { Readable } from 'node:stream'
 
 /** The size of one read of Node. */
 export const FULL_READ_BYTES: number = 64 * 1024
 
-/** Work of one turn, in reads; large messages cost little for each byte. */
+/** The work of one turn, in reads; large messages cost little per byte. */
 const READS_MAX = 4
 
-/** So many messages are as much work as a read. */
+/** As much work as one read. */
 const MESSAGES_A_READ = 128
 
 export class ReadThrottle {
@@ -26,14 +25,14 @@ export class ReadThrottle {
     this.#input = input
   }
 
-  /** Whether the stream is to be read at all. */
+  /** Resumes or pauses the stream. */
   want(on: boolean): void {
     this.#wanted = on
     if (!on) this.#input.pause()
     else if (!this.#isHeld) this.#input.resume()
   }
 
-  /** A full read has been worked off; `messages` came out of it. */
+  /** Counts a full read that contained `messages` messages. */
   worked(messages: number): void {
     if (this.#work === 0) setImmediate(this.#turn)
     this.#work += 1 + messages / MESSAGES_A_READ

@@ -1,7 +1,7 @@
-// The interface to the outside: time, processes, limits, logs.
+// The interface to the system: time, processes, connections, files and logs.
 //
-// Nothing below reads a clock, draws a random number, spawns or dials by itself, so
-// that a whole proxy can run inside a simulation that owns it all.
+// No other code reads a clock, draws a random number, starts a process or connects by itself, so a whole
+// proxy can run inside a simulation.
 
 import type { Server } from 'node:net'
 import type { Duplex, Readable, Writable } from 'node:stream'
@@ -13,10 +13,10 @@ export interface SocketPlace {
   readonly isTls: boolean
 }
 
-/** Makes a socket; one for TLS says `secureConnect` when it is ready, any other `connect` if it is `connecting`. */
+/** Makes a socket. It emits `secureConnect` for TLS, or else `connect` if it is `connecting`. */
 export type Connect = (to: SocketPlace) => Duplex
 
-/** The addresses of a name; rejects when there are none. */
+/** Resolves a name to its addresses. Rejects if it has none. */
 export type Resolve = (name: string, signal: AbortSignal) => Promise<readonly string[]>
 
 /** A pending timer; `cancel` is idempotent. */
@@ -24,95 +24,94 @@ export interface Timer {
   cancel(): void
 }
 
-/** The program to start. Never a shell; `env` is the whole environment of the child. */
+/** The program to start, without a shell. `env` is the whole environment of the child. */
 export interface SpawnSpec {
   readonly command: string
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  /** The user and the only group of the child; only root may give another one. */
+  /** The user and the only group of the child. Only root may set another user. */
   readonly identity?: { readonly uid: number; readonly gid: number }
-  /** How many pipes the child gets in addition to its standard streams, from descriptor 3 on. */
+  /** The number of pipes that the child gets after its standard streams, from descriptor 3 on. */
   readonly pipes?: number
-  /** Open descriptors that the child gets behind its pipes. */
+  /** Open descriptors that the child gets after its pipes. */
   readonly descriptors?: readonly number[]
-  /** Whether the child passes SIGTERM on, so that no other process of its group gets it. */
+  /** Whether the child forwards SIGTERM. The proxy then signals no other process of its group. */
   readonly passesSignals?: boolean
 }
 
-/** Why a child ended: an exit code, a signal, or a spawn error's `code` (`ENOENT`). */
+/** Why a child ended: an exit code, a signal, or the `code` of a spawn error (`ENOENT`). */
 export interface ChildExit {
   readonly code: number | undefined
   readonly signal: string | undefined
   readonly spawnError: string | undefined
 }
 
-/** A running child, or one that failed to start and reports that through `exited`. */
+/** A running child, or a child that failed to start, which `exited` reports. */
 export interface Child {
   /** Undefined when the spawn failed. */
   readonly pid: number | undefined
   readonly stdin: Writable
   readonly stdout: Readable
   readonly stderr: Readable
-  /** Those of `SpawnSpec.pipes`, the first for descriptor 3; absent when there are none. */
+  /** The pipes of `SpawnSpec.pipes`, the first for descriptor 3; absent without pipes. */
   readonly pipes?: readonly Duplex[]
   readonly exited: Promise<ChildExit>
-  /** Signals the whole process group, or a child that passes signals; false once the child has ended. */
+  /** Signals the process group, or only a child that forwards signals. Returns false once the child has ended. */
   signal(name: 'SIGTERM' | 'SIGKILL'): boolean
-  /** SIGINT to the child alone; absent where there are no signals. */
+  /** Sends SIGINT to the child alone. Absent on a system without signals. */
   interrupt?(): void
-  /** Finds the processes that have left the group while their parents run, so that signals reach them later; never rejects. */
+  /** Finds descendants that have left the group while their parents run, so that signals reach them later. Never rejects. */
   survey?(): Promise<void>
 }
 
-/** Files in one folder that outlive the process; several processes may use it at the same time. */
+/** Files in one folder that outlive the process. Several processes may use the folder at the same time. */
 export interface KeptFiles {
   readonly folder: string
-  /** Makes the folder where there is none; gives why there can be none. */
+  /** Creates the folder if it is missing. Returns the reason if that fails. */
   prepare(): string | undefined
-  /** Undefined when it is not there, cannot be read, or is longer. Never throws. */
+  /** Returns undefined if the file is missing, unreadable or longer. Never throws. */
   read(name: string, bytesMax: number): Buffer | undefined
-  /** Replaces the whole file, or throws and leaves the present one. */
+  /** Replaces the whole file. If it throws, the present file is unchanged. */
   write(name: string, bytes: Uint8Array): void
-  /** Adds bytes at the end of a file, which is made where it is missing, or throws. Several processes may add to it. */
+  /** Appends to a file, and creates a missing one. Throws on failure. Several processes may append. */
   append(name: string, bytes: Uint8Array): void
-  /** Removes the files that were written last before this time, in milliseconds since 1970. */
+  /** Removes the files whose last write was before this time, in milliseconds since 1970. */
   removeUnused(sinceMs: number): void
 }
 
-/** Time, randomness, processes and connections; the real one is `src/real-runtime.ts`. */
+/** Time, randomness, processes and connections. The real runtime is `src/real-runtime.ts`. */
 export interface Runtime {
-  /** Monotonic, in milliseconds. */
+  /** Monotonic time in milliseconds. */
   now(): number
-  /** Milliseconds since 1970, as other machines count; may jump. */
+  /** Wall-clock time in milliseconds since 1970. It may jump. */
   wallNow(): number
   setTimer(delayMs: number, fire: () => void): Timer
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   random(): number
   spawn(spec: SpawnSpec): Child
   /**
-   * Bytes of resident memory of a process group and its descendants; the group has the number of its first child.
-   *
-   * Memory that processes share counts in each of them. Undefined where the system does not show it.
+   * Returns the bytes of resident memory of a process group and its descendants, or undefined if the system
+   * does not show them. `group` is the pid of its first child. Shared memory counts in each process.
    */
   memoryOf(group: number): Promise<number | undefined>
-  /** A socket that behaves as those of Node do; the real one is Node's own, which needs no function here. */
+  /** Makes a socket that behaves like a socket of Node. Without it, Node connects. */
   readonly connect?: Connect
-  /** Takes the place of the DNS; the real one is Node's own, which needs no function here. */
+  /** Replaces the DNS. Without it, Node resolves names. */
   readonly resolve?: Resolve
-  /** Lets connections come to a server and gives the port; the real one is the server's own `listen`. */
+  /** Makes a server listen, and returns the port. Without it, the server's `listen` is called. */
   readonly listen?: (server: Server, host: string, port: number) => Promise<number>
-  /** Bytes that cannot be guessed; the real ones are Node's own. */
+  /** Returns bytes that cannot be guessed. Without it, Node makes them. */
   readonly secret?: (bytes: number) => Buffer
-  /** The files that are kept in a folder; the real ones are `src/kept/folder-files.ts`, which need no function here. */
+  /** Returns the kept files of a folder. Without it, `src/kept/folder-files.ts` reads the disk. */
   readonly files?: (folder: string) => KeptFiles
-  /** The proxy's own environment, from which children get an allow-list. */
+  /** The environment of the proxy. Children get the variables of an allow-list. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug'
 
-/** One structured log record; `service` names the server that it is about. */
+/** One structured log record. `service` names its server. */
 export interface LogRecord {
   readonly level: LogLevel
   readonly message: string
@@ -120,5 +119,5 @@ export interface LogRecord {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** Takes a record and never throws. */
+/** Receives a record and never throws. */
 export type LogSink = (record: LogRecord) => void

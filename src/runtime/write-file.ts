@@ -1,5 +1,5 @@
-// Writes files where another program may have put something in their place, and whose readers must find the bytes of before or
-// the new ones, also after a crash.
+// Writes files in places where another program may have put something else. Readers find the old bytes or the
+// new ones, even after a crash.
 
 import { randomUUID } from 'node:crypto'
 import {
@@ -22,23 +22,23 @@ import process from 'node:process'
 
 const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY } = constants
 
-/** Windows has neither. */
+/** Windows has neither flag. */
 const SAFE = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 const flags = { append: O_APPEND, create: O_EXCL, replace: 0 }
 
-/** These names are links of the system. */
+/** The system makes these names links. */
 const [STDOUT, STDERR] = ['/dev/stdout', '/dev/stderr']
 
-/** Whether the path names a stream of this process, which is no separate file. */
+/** Whether the path names a standard stream of this process, which is no separate file. */
 export function isStream(path: string): boolean {
   return path === STDOUT || path === STDERR
 }
 
 /**
- * Follows no link, waits for no reader of a pipe, and makes the file readable by its owner only.
- *
- * The result is a regular file of this user, stderr, or a stdout that is appended to. Rejects with the error of the system, or with what the file is.
+ * Opens a file for writing. It follows no link, waits for no reader of a pipe, and makes the file readable by
+ * its owner only. The result is a regular file of this user, stderr, or a stdout that is appended to. Rejects
+ * with the error of the system, or with the reason why the file is refused.
  */
 export async function openToWrite(path: string, how: 'append' | 'create' | 'replace'): Promise<FileHandle> {
   if (path === STDERR || (path === STDOUT && how === 'append')) return open(path, 'a')
@@ -48,7 +48,7 @@ export async function openToWrite(path: string, how: 'append' | 'create' | 'repl
     if (!stats.isFile()) throw new Error('it is not a regular file')
     const own = process.geteuid?.()
     if (own !== undefined && stats.uid !== own) throw new Error('it belongs to another user')
-    // A file that is only appended to (chattr +a) takes lines and no other mode.
+    // A file with the attribute append-only (chattr +a) takes lines, and its mode cannot be changed.
     if (own !== undefined && (stats.mode & 0o077) !== 0) await handle.chmod(0o600).catch(() => undefined)
     if (how === 'replace') await handle.truncate()
     return handle
@@ -59,8 +59,8 @@ export async function openToWrite(path: string, how: 'append' | 'create' | 'repl
 }
 
 /**
- * Replaces a file as a whole. `mode` has the permissions: without those that the process masks, unless `isExact`. Then a file that is replaced
- * keeps its owner too. @throws the system's error
+ * Replaces a file as a whole. The umask of the process applies to `mode`, unless `isExact`; a replaced file
+ * then keeps its owner too. @throws the error of the system
  */
 export function replaceFile(
   path: string,
@@ -89,18 +89,18 @@ export function replaceFile(
   }
 }
 
-/** A file of another user that root changes must stay readable for that user. */
+/** If root replaces the file of another user, the file must stay readable for that user. */
 function keepOwner(file: number, path: string): void {
   const before = lstatSync(path, { throwIfNoEntry: false })
   const { uid, gid } = fstatSync(file)
   if (before === undefined || (before.uid === uid && before.gid === gid)) return
-  // In a folder of a third user, or of all, anybody may have put the file there.
+  // In a folder of a third user, or of all users, any user may have put the file there.
   const folder = statSync(dirname(path))
   const isOurs = folder.uid === uid && (folder.mode & 0o022) === 0
   if (folder.uid !== before.uid && !isOurs) return
   try {
     fchownSync(file, before.uid, before.gid)
   } catch {
-    // Other users may not give files away, and a file of theirs is better than none.
+    // Only root may change the owner, and a file with another owner is better than none.
   }
 }
