@@ -1,24 +1,24 @@
-// The kind of network of an IP address: the one judgement for logins and for programs of the sandbox.
+// The network kind of an IP address, for logins and for programs of the sandbox.
 
 import ipaddr from 'ipaddr.js'
 
-/** `link-local` addresses are where clouds have the services that hand out credentials of the machine. */
+/** Clouds offer credentials of the machine at `link-local` addresses. */
 export type AddressKind = 'loopback' | 'link-local' | 'private' | 'public'
 
-/** These addresses look private or public, and belong to the agents of cloud machines: AWS over IPv6, Azure. */
+/** These addresses look private or public, but belong to agents of cloud machines: AWS over IPv6, Azure. */
 const agents: ReadonlySet<string> = new Set(['fd00:ec2::254', '168.63.129.16'])
 
 /** Global unicast: the only block of IPv6 from which public addresses are assigned (RFC 4291, section 2.4). */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
-/** An address of IPv6 that contains one of IPv4 has the kind of that. A text that is no address is private. */
+/** An IPv4 address inside an IPv6 address decides the kind. A text that is no address is private. */
 export function addressKind(text: string): AddressKind {
   const address = parsed(text.replace(/^\[|\]$/g, ''))
   if (address === undefined) return 'private'
   return kindOf(embeddedIn(address) ?? address)
 }
 
-/** Whether the address leads to the same place from everywhere on the Internet, with no translation on the way. */
+/** Whether the address leads to the same machine from everywhere on the Internet, without translation. */
 export function isPublicAddress(text: string): boolean {
   const address = text.includes('%') ? undefined : parsed(text)
   return address !== undefined && embeddedIn(address) === undefined && kindOf(address) === 'public'
@@ -41,7 +41,7 @@ function kindOf(address: Address): AddressKind {
   return range === 'loopback' || range === 'unspecified' ? 'loopback' : 'private'
 }
 
-/** The IPv4 address in one of IPv6: mapped, compatible, of NAT64 (RFC 6052), of 6to4 (RFC 3056). */
+/** Returns the IPv4 address in an IPv6 address: mapped, compatible, NAT64 (RFC 6052) or 6to4 (RFC 3056). */
 function embeddedIn(address: Address): ipaddr.IPv4 | undefined {
   if (address instanceof ipaddr.IPv4) return undefined
   const bytes = address.toByteArray()

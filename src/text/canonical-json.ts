@@ -1,7 +1,7 @@
 import { write } from '../jsonrpc/text.js'
 import { isObject } from './json-object.js'
 
-/** One text for all spellings of a value: the order of members means nothing. */
+/** Returns one text for all spellings of a value: the order of members has no meaning. */
 export function canonicalJson(value: unknown): string {
   return write(sorted(value)) ?? ''
 }

@@ -1,4 +1,4 @@
-/** The lines that differ, for a person who is to agree to a change: in each place what goes, then what comes. */
+/** Shows the lines that differ. At each place, removed lines come before added lines. */
 export function changedLines(before: string, after: string): string {
   const [old, now] = [before.split('\n'), after.split('\n')]
   const [gone, come, lines]: [string[], string[], string[]] = [[], [], []]
@@ -19,7 +19,7 @@ export function changedLines(before: string, after: string): string {
   return [...lines, ...gone, ...come].join('')
 }
 
-/** How many lines on the same line comes; no end where it does not, or the text is at its end. */
+/** The number of lines up to the next equal line; Infinity without one, or at the end of the text. */
 function distance(lines: readonly string[], line: string, from: number): number {
   const found = from < lines.length ? lines.indexOf(line, from) : -1
   return found < 0 ? Infinity : found - from

@@ -1,4 +1,4 @@
-/** As in `1 server` and `2 servers`. */
+/** Returns `1 server` or `2 servers`. */
 export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`
 }

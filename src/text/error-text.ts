@@ -1,9 +1,9 @@
-/** The message of an error; anything else as text. */
+/** Returns the message of an error, and any other value as text. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The code of an error, as the system gives them (`ENOENT`); undefined without one. */
+/** Returns the code of an error, as the system sets it (`ENOENT`); undefined without one. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined
 }

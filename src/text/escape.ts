@@ -1,8 +1,8 @@
-// Makes text of strangers safe to show.
+// Makes text from outside safe to show.
 //
-// A child's stderr can carry terminal commands (ESC, C1), text that reverses
-// what follows it (bidirectional controls), and line ends that fake a record.
-// None of them may reach a terminal or begin a line of a log.
+// The stderr of a child can contain terminal commands (ESC, C1), controls that reverse the text after them
+// (bidirectional controls), and line ends that fake a record. None of them may reach a terminal or begin a
+// line of a log.
 
 /** C0, DEL, C1, bidirectional and line controls, the byte order mark, invisible tags. */
 const unsafe =
@@ -15,22 +15,22 @@ const short: ReadonlyMap<string, string> = new Map([
   ['\t', '\\t'],
 ])
 
-/** The text on one line, with every character that a terminal would act on written as an escape. */
+/** Returns the text on one line. Every character that changes the terminal becomes an escape. */
 export function escapeText(text: string): string {
   return text.replaceAll(unsafe, (character) => short.get(character) ?? unicodeEscape(character))
 }
 
-/** The same for JSON text: the escapes are JSON's own, so the value stays what it was. */
+/** Escapes JSON text with the escapes of JSON, so the value stays the same. */
 export function escapeJson(json: string): string {
   return json.replaceAll(unsafe, unicodeEscape)
 }
 
-/** A whole output without what a terminal acts on, but line ends, tabs and our own colours (ESC). In JSON it keeps every value. */
+/** Escapes a whole output, but keeps line ends, tabs and the proxy's colours (ESC). JSON keeps every value. */
 export function escapeOutput(text: string): string {
   return text.replaceAll(unsafe, (character) => (character < '\u007f' ? character : unicodeEscape(character)))
 }
 
-/** The text as one word of a POSIX shell, in quotes where it needs them: for a command that a person may copy. */
+/** Quotes the text as one word of a POSIX shell, for a command that a person may copy. */
 export function inShell(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }
@@ -42,7 +42,7 @@ function unicodeEscape(character: string): string {
   return out
 }
 
-/** The text with its percent escapes read; one with an invalid escape stands for itself. */
+/** Decodes percent escapes. Returns a text with an invalid escape unchanged. */
 export function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text)

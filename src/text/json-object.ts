@@ -8,7 +8,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The member behind these names, or the item behind a number; undefined where nothing stands there. */
+/** The member or item at the path; undefined if the value has none. */
 export function memberAt(value: unknown, path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
     (at, name) =>
@@ -17,19 +17,18 @@ export function memberAt(value: unknown, path: readonly (string | number)[]): un
   )
 }
 
-/** The members that are not undefined. */
 export function definedIn<T>(members: Readonly<Record<string, T | undefined>>): Record<string, T> {
   const all: Record<string, T> = {}
   for (const [name, value] of Object.entries(members)) if (value !== undefined) all[name] = value
   return all
 }
 
-/** The texts of a list; none where it is no list. */
+/** The strings of a list; empty if the value is no list. */
 export function textsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
 }
 
-/** The object of a JSON text; undefined for any other text. */
+/** Parses the object of a JSON text; undefined for any other text. */
 export function objectIn(text: string | undefined): JsonObject | undefined {
   try {
     const value = text === undefined ? undefined : parse(text)

@@ -1,10 +1,10 @@
-/** Whether a name fits one of these patterns, in which `*` stands for any characters. */
+/** Returns a test whether a name matches one of the patterns, in which `*` stands for any characters. */
 export function matcherOf(patterns: readonly string[]): (name: string) => boolean {
   const split = patterns.map((pattern) => pattern.split('*'))
   return (name) => split.some((parts) => isMatch(parts, name))
 }
 
-/** `parts` stand between the stars of a pattern; each is looked for once, however long the name is. */
+/** `parts` are the texts between the stars. The loop searches for each once, however long the name is. */
 function isMatch(parts: readonly string[], name: string): boolean {
   const [first = '', last] = [parts[0], parts.length === 1 ? undefined : parts.at(-1)]
   if (last === undefined) return name === first

@@ -1,25 +1,25 @@
 // Suggests the nearest name: for options, keys, schemas and tool names.
 //
-// Candidates can be ten thousand tool names and the word can come from a
-// stranger, so the distance is bounded, and over-long words get no suggestion at all.
+// There can be ten thousand tool names, and the word can come from an attacker. So the distance is bounded,
+// and overlong words get no suggestion.
 
-/** Longest word that suggestions are searched for, in UTF-16 units: a name is shorter, an attack is not. */
+/** The longest word that gets suggestions, in UTF-16 units. Names are shorter. */
 const wordLengthMax = 128
 
-/** More mistakes than this are another word, however long it is; it also bounds the work. */
+/** With more mistakes, the words are different, however long they are. The limit also bounds the work. */
 const mistakesMax = 4
 
-/** Shortest word that counts as a part of a longer name (`time` in `get_current_time`). */
+/** The shortest word that counts as a part of a longer name (`time` in `get_current_time`). */
 const partLengthMin = 4
 
 const listedMax = 20
 
-/** `no server is called "githup"; did you mean "github"?` */
+/** Says, for example, `no server is called "githup"; did you mean "github"?`. */
 export function unknownName(kind: string, name: string, names: readonly string[]): string {
   return `no ${kind} is called "${name}"; ${namesHint(name, names)}`
 }
 
-/** The name that may have been meant, or all that there are; `none` where there is none. */
+/** Suggests the nearest name, or lists all names; `none` is the text for an empty list. */
 export function namesHint(name: string, names: readonly string[], none = 'there is none'): string {
   const [near] = nearest(name, names)
   if (near !== undefined) return `did you mean "${near}"?`
@@ -28,14 +28,13 @@ export function namesHint(name: string, names: readonly string[], none = 'there 
 }
 
 /**
- * The candidates nearest to `word`, best first, at most `most` of them.
- *
- * Case is ignored, two letters exchanged count as one mistake, and a candidate that begins or ends with the word counts as near. Nothing is suggested when nothing is near.
+ * The candidates nearest to `word`, best first, at most `most`; empty if no candidate is near. Case is
+ * ignored, two exchanged letters are one mistake, and a candidate that begins or ends with the word is near.
  */
 export function nearest(word: string, candidates: Iterable<string>, most = 1): string[] {
   if (word.length === 0 || word.length > wordLengthMax) return []
   const wanted = word.toLowerCase()
-  // Of a word of which no letter is right, nothing is near.
+  // If every letter of the word is wrong, nothing is near.
   const scoreMax = Math.min(mistakesMax, wanted.length - 1, Math.max(1, Math.round(wanted.length * 0.4)))
   const scored = [...candidates].map((candidate) => {
     const lower = candidate.toLowerCase()
@@ -51,7 +50,7 @@ function isPart(wanted: string, candidate: string): boolean {
   return candidate.endsWith(wanted) || candidate.startsWith(wanted)
 }
 
-/** How many letters are wrong, missing, too many, or exchanged with their neighbour; more than `limit` when more than `limit`. */
+/** Counts letters that are wrong, missing, extra or exchanged with their neighbour. Above `limit`, stops counting. */
 function mistakesBetween(one: string, second: string, limit: number): number {
   const [a, b] = [Array.from(one), Array.from(second)]
   if (Math.abs(a.length - b.length) > limit) return limit + 1

@@ -1,7 +1,7 @@
-// Takes secrets out of text before the text is shown, logged or cut.
+// Removes secrets from text before the text is shown, logged or cut.
 //
-// Servers repeat credentials, cookies and session ids, in error messages above all. A text is redacted first and cut
-// afterwards. If the text was cut before, `beginning` also removes the first part of a secret at its end.
+// Servers repeat credentials, cookies and session ids, mostly in error messages. Redact first and cut later.
+// If a text is cut already, `beginning` also removes the first part of a secret at its end.
 
 import type { Span } from '../jsonrpc/scan.js'
 import { quote } from '../jsonrpc/text.js'
@@ -9,67 +9,67 @@ import { quote } from '../jsonrpc/text.js'
 /** The text that replaces a secret. */
 export const REDACTED = '[redacted]'
 
-/** Shorter values are not looked for: blanking them would blank half of every text. */
+/** Shorter values are not redacted, because they occur in harmless text. */
 const SECRET_LENGTH_MIN = 6
 
-/** A line of a secret with several lines (a private key) counts by itself from this length on. */
+/** The shortest line of a secret with several lines (a private key) that is redacted by itself. */
 const LINE_LENGTH_MIN = 16
 
-/** At a cut, fewer characters of a secret tell nothing. */
+/** Fewer characters of a secret at a cut reveal nothing. */
 const PART_LENGTH_MIN = 4
 
-/** Most values that are added after the start, such as cookies, session ids and the secrets of reloaded files. */
+/** The most values added after the start, such as cookies, session ids and the secrets of reloaded files. */
 const ADDED_MAX = 1000
 
-/** A secret that is added again after so many others counts as new, so that newer ones do not displace it while it is used. */
+/** After this many additions, a repeated secret counts as new, so newer secrets do not displace a used one. */
 const RENEWED_AFTER = 100
 
 interface Known {
   readonly forms: readonly string[]
-  /** How many were added before it. */
+  /** The number of additions before this one. */
   readonly sequence: number
 }
 
 const bearer = /\b(Bearer\s+)[\w.~+/=-]{20,}/gi
 const userInfo = /(\/\/[^\s/:@]{0,256}:)[^\s/@]{1,256}@/g
-/** The same two where a cut has left only their beginnings. */
+/** The same patterns for a text whose end is cut. */
 const cutBearer = /\b(Bearer\s+)[\w.~+/=-]+$/gi
 const cutUserInfo = /(\/\/[^\s/:@]{0,256}:)[^\s/@]{1,256}$/g
 
-/** Each of the four begins with one of these; most texts have none, and this search is the faster one. */
+/** A text without these words matches none of the four patterns. This search is faster. */
 const mayHaveCredentials = /bearer|\/\//i
 
-/** Knows the secrets of one server, or of everything that a log may mention. */
+/** Redacts the secrets of one server, or of everything that a log may mention. */
 export class Redactor {
   readonly #given: readonly string[]
-  /** The one that was added longest ago comes first. */
+  /** The secret that was added first comes first. */
   readonly #added = new Map<string, Known>()
-  /** The same of those that no added one displaces. */
+  /** The secrets that added secrets do not displace, in the same order. */
   readonly #kept = new Map<string, Known>()
   #additions = 0
-  /** Undefined after something was added. */
+  /** Undefined after an addition. */
   #all: readonly string[] | undefined
   readonly #onAdded: (secrets: readonly string[]) => void
 
-  /** The given secrets are never forgotten. `onAdded` is given those that are added. */
+  /** `secrets` are never forgotten. `onAdded` receives later additions. */
   constructor(secrets: Iterable<string> = [], onAdded: (secrets: readonly string[]) => void = () => {}) {
     this.#given = [...secrets].flatMap(encodedForms)
     this.#onAdded = onAdded
   }
 
-  /** Adds secrets, also those that are used again; beyond a thousand, those that were added longest ago are forgotten. */
+  /** Adds secrets, or marks them as used again. Above a thousand, the oldest additions are forgotten. */
   add(...secrets: readonly string[]): void {
     if (secrets.every((secret) => this.#isRecent(secret))) return
     this.#remember(this.#added, secrets, secretForms)
     this.#onAdded(secrets)
   }
 
-  /** Adds a secret that a server may repeat in hex or in base64, as servers repeat no cookie. */
+  /** Adds a secret that a server may repeat in hex or in base64. Servers do not repeat cookies that way. */
   addCredential(secret: string): void {
     if (!this.#isRecent(secret)) this.add(secret, ...encodedForms(secret))
   }
 
-  /** Adds secrets of files, which are forgotten only for further ones of files. */
+  /** Adds secrets of files. Only later secrets of files displace them. */
   keep(...secrets: readonly string[]): void {
     this.#remember(this.#kept, secrets, encodedForms)
   }
@@ -97,7 +97,7 @@ export class Redactor {
     }
   }
 
-  /** The text without secrets, cut after about `lengthMax` UTF-16 units. */
+  /** Redacts the text and cuts it after about `lengthMax` UTF-16 units. */
   shown(text: string, lengthMax: number): string {
     return text.length > lengthMax ? this.beginning(text.slice(0, lengthMax)) : this.clean(text)
   }
@@ -106,14 +106,14 @@ export class Redactor {
     return masked(text, this.ranges(text, false))
   }
 
-  /** A text that has been cut, without secrets and without the first part of one at its end. */
+  /** Redacts a text that has been cut, including the first part of a secret at its end. */
   beginning(cut: string): string {
     // The cut may also have split a character of several bytes.
     const text = cut.replace(/\uFFFD{1,3}$/, '')
     return masked(text, this.ranges(text, true))
   }
 
-  /** The places of secrets and credentials in a text that is shown in pieces; `isCut` says that its end is missing. */
+  /** The places of secrets and credentials in text that is shown in pieces. `isCut` means that its end is missing. */
   ranges(text: string, isCut: boolean): Span[] {
     const partLength = isCut ? this.#partLength(text) : 0
     const part = { start: text.length - partLength, end: text.length }
@@ -134,10 +134,10 @@ export class Redactor {
   }
 }
 
-/** The whole value of a header field whose variable is not set. */
+/** Matches a header value whose variable is not set. */
 const schemeAlone = /^\s*(?:Bearer|Basic|Token)\s*$/i
 
-/** The value itself, as in a URL, as in JSON, and line by line. */
+/** The value, its forms in a URL and in JSON, and its lines. */
 function secretForms(value: string): string[] {
   if (schemeAlone.test(value)) return []
   const lines = value.split(/\r?\n/).filter((line) => line.length >= LINE_LENGTH_MIN)
@@ -145,7 +145,7 @@ function secretForms(value: string): string[] {
   return [...new Set(forms)].filter((form) => form.length >= SECRET_LENGTH_MIN)
 }
 
-/** Those forms, and the value in hex and in base64, also behind other bytes, as in `Basic` with a user (RFC 7617). */
+/** The same forms, and the value in hex and in base64, also after other bytes, as in `Basic` (RFC 7617). */
 function encodedForms(value: string): string[] {
   const forms = secretForms(value)
   if (forms.length === 0) return []
@@ -161,7 +161,7 @@ function encodedForms(value: string): string[] {
   ]
 }
 
-/** The characters that depend on these bytes alone, where so many bytes stand before them. */
+/** The base64 characters that depend only on these bytes, if `before` bytes precede them. */
 function base64Behind(before: number, bytes: Buffer): string {
   const text = Buffer.concat([Buffer.alloc(before), bytes])
     .toString('base64')
@@ -170,7 +170,7 @@ function base64Behind(before: number, bytes: Buffer): string {
   return text.slice(before === 0 ? 0 : before + 1, isOpenEnd ? -1 : undefined)
 }
 
-/** Empty for text that no URL can carry (a lone surrogate). */
+/** Returns an empty text for a value that no URL can contain (a lone surrogate). */
 function inUrl(value: string): string {
   try {
     return encodeURIComponent(value)
@@ -186,7 +186,7 @@ function rangesOf(text: string, secret: string): Span[] {
   return found
 }
 
-/** Credentials that no configuration names. */
+/** Finds credentials that no configuration names. */
 function credentialsIn(text: string, isCut: boolean): Span[] {
   return [bearer, userInfo, ...(isCut ? [cutBearer, cutUserInfo] : [])].flatMap((pattern) =>
     [...text.matchAll(pattern)].map(({ index, 0: whole, 1: before = '' }) => ({
@@ -196,7 +196,7 @@ function credentialsIn(text: string, isCut: boolean): Span[] {
   )
 }
 
-/** How many of the secret's first characters stand at the end. */
+/** The number of first characters of the secret that end the text. */
 function partAtEnd(text: string, secret: string): number {
   const first = secret.charCodeAt(0)
   const last = text.length - PART_LENGTH_MIN
@@ -205,7 +205,7 @@ function partAtEnd(text: string, secret: string): number {
   return 0
 }
 
-/** Replaces the ranges, which may overlap; `maskAt` gives what stands in the place of the one that begins there. */
+/** Replaces the ranges, which may overlap. `maskAt` returns the text for the range that begins there. */
 export function masked(
   text: string,
   ranges: readonly Span[],

@@ -1,6 +1,6 @@
-// Names whose values are secrets: of variables, options, header fields, parameters of addresses, and members of JSON.
+// Names of secrets: variables, options, header fields, parameters of addresses, and members of JSON.
 //
-// A name is compared word by word, so `api_key` and `authToken` count, and `tokenizer` and `keyboard` do not.
+// Names are compared word by word, so `api_key` and `authToken` count; `tokenizer` and `keyboard` do not.
 
 import type { Span } from '../jsonrpc/scan.js'
 import { REDACTED, masked } from './redactor.js'
@@ -11,17 +11,17 @@ const secretWords: ReadonlySet<string> = new Set(
   accesstoken authtoken refreshtoken clientsecret`.split(/\s+/),
 )
 
-/** Words that make a secret of the word `key` behind them. */
+/** After one of these words, the word `key` names a secret. */
 const keyWords: ReadonlySet<string> = new Set(
   'api access private secret client auth signing encryption license service master account ssh shared'.split(
     ' ',
   ),
 )
 
-/** Ends of names that stand for no secret: they correlate and page. */
+/** These ends of names mark no secret: such tokens correlate messages and pages. */
 const publicName = /(?:progress|page|cursor|continuation)[_-]?token$/i
 
-/** Parts of the names above: a text without any of them has no secret name. */
+/** Parts of the names above. A text without any of them contains no secret name. */
 const secretNamePart = /pass|pwd|secret|token|credential|auth|cookie|jwt|pat|key/i
 
 /** Whether a value under this name is a secret. */
@@ -36,7 +36,7 @@ export function isSecretName(name: string): boolean {
   })
 }
 
-/** Whether the value of such a parameter of an address is a secret; some servers take a plain `key` there. */
+/** Whether the value of this parameter of an address is a secret. Some servers accept a plain `key` there. */
 export function isSecretParameter(name: string): boolean {
   return (
     isSecretName(name) ||
@@ -49,10 +49,10 @@ function wordsOf(name: string): string[] {
   return split.toLowerCase().split(/[^a-z\d]+/)
 }
 
-/** The name of a member. In a text within JSON its quotes are escaped, as often as texts are nested. */
+/** Matches the name of a member. JSON inside a JSON string escapes its quotes, once per level. */
 const memberName = /(\\{0,15}")([^"\\]{1,64})\1\s{0,8}:\s{0,8}/g
 
-/** The value behind the name: a string, which may lack its end, or a number. */
+/** The range of the value after the name: a string, which may lack its end, or a number. */
 function valueEnd(text: string, quotes: string, from: number): Span {
   if (!text.startsWith(quotes, from)) {
     const [number = ''] = /^-?\d[\d.eE+-]*/.exec(text.slice(from, from + 64)) ?? []
@@ -75,7 +75,7 @@ export function secretMemberRanges(json: string): Span[] {
   })
 }
 
-/** JSON, or the beginning of it, without the values under such names. */
+/** Removes the values under secret names from JSON or from the beginning of JSON. */
 export function withoutSecretMembers(json: string): string {
   const mask = (start: number): string => (json[start - 1] === '"' ? REDACTED : `"${REDACTED}"`)
   return masked(json, secretMemberRanges(json), mask)

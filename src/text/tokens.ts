@@ -1,2 +1,2 @@
-/** A token of a model is about so many bytes of text: an estimate, which depends on the model and the language. */
+/** The bytes of text per token of a model: an estimate, which depends on the model and the language. */
 export const TOKEN_BYTES = 4
