@@ -1,10 +1,10 @@
-// What both sides of HTTP/1.1 do with a socket.
+// Socket functions that both sides of HTTP/1.1 use.
 
 import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
 import { lengthOf } from '../../jsonrpc/line.js'
 
-/** A socket; what only real ones have may be missing. */
+/** A socket. The optional members exist only on real sockets. */
 export type HttpSocket = Duplex & {
   readonly connecting?: boolean
   readonly remoteAddress?: string | undefined
@@ -14,17 +14,15 @@ export type HttpSocket = Duplex & {
 }
 
 /**
- * How long a connection is silent before TCP asks whether the other side is still there.
- *
- * A gateway between the two may forget a silent connection without telling either; without the question a stream of
- * events would wait on it for ever.
+ * The time without traffic after which TCP checks whether the other side is still there. A gateway may forget
+ * a silent connection and tell neither side; without the check, an event stream would wait for ever.
  */
 export const TCP_KEEP_ALIVE_MS = 30_000
 
-/** Up to here, copying bytes behind their text beats handing them over as they lie. */
+/** Up to this length, copying the bytes after their text is faster than writing them separately. */
 const COPIED_BYTES_MAX = 16 * 1024
 
-/** A head or the size of a chunk, in latin1, and the bytes behind it: in one piece where that is cheap. */
+/** A head or a chunk size, in latin1, and the bytes after it: in one piece if copying is cheap. */
 export function behind(text: string, pieces: readonly Uint8Array[]): readonly Uint8Array[] {
   const length = text.length + lengthOf(pieces)
   if (length > COPIED_BYTES_MAX) return [Buffer.from(text, 'latin1'), ...pieces]
@@ -37,7 +35,7 @@ export function behind(text: string, pieces: readonly Uint8Array[]): readonly Ui
   return [bytes]
 }
 
-/** Writes them in one go; `written` is called when the system has taken all of them, or with an error. */
+/** Writes all pieces in one go. `written` is called when the system has accepted them, or with an error. */
 export function writeAll(
   socket: Duplex,
   pieces: readonly Uint8Array[],

@@ -1,9 +1,9 @@
 // The connections to one server, kept alive between requests.
 //
-// Each upstream has a separate agent, so that no connection is ever used with two sets of credentials. The connection that
-// was used last is used first, so that surplus ones time out. A connection is used again only where nothing is left over on
-// either side: the request has left whole, the response has come whole, and no byte came behind it, which would be taken for
-// the next answer.
+// Each upstream has a separate agent, so no connection carries two sets of credentials. The last used
+// connection is used first, so that surplus ones time out. A connection is used again only if nothing is left
+// over on either side: the request is sent completely, the response is complete, and no byte followed it.
+// Such a byte would count as the next answer.
 
 import type { Buffer } from 'node:buffer'
 import { ReadThrottle } from '../../runtime/read-throttle.js'
@@ -19,17 +19,17 @@ export { connectPlain, type Dial, dialFor, type TlsMeans } from './dial.js'
 export { fieldLine } from './head.js'
 export { SocketTroubleError, socketTrouble } from './trouble.js'
 
-/** How many connections there may be, and how long one rests. */
+/** The most connections, and how long one may be idle. */
 export interface HttpAgentLimits {
   readonly socketsMax: number
   readonly idleSocketMs: number
 }
 
-/** The owner of a connection during one exchange. `responded` or `failed` is called once. */
+/** The owner of a connection during one exchange. Either `responded` or `failed` is called, once. */
 export interface ClientSocketUser {
   connected?(): void
   responded(answer: HttpAnswer): void
-  /** There will be no response. */
+  /** No response will arrive. */
   failed(error: Error): void
 }
 
@@ -47,7 +47,7 @@ export class HttpAgent {
     this.#dial = dial
   }
 
-  /** Sends a head and a body on the connection that it gives, which may not be connected yet. @throws any error where none may be used */
+  /** Sends a request on the returned connection, which may not be connected yet. @throws Error if no connection is free */
   request(head: string, body: Uint8Array | undefined, user: ClientSocketUser): ClientSocket {
     if (this.#isDestroyed) throw new Error('the connections to the server have been closed')
     let socket = this.#resting.pop()
@@ -61,13 +61,13 @@ export class HttpAgent {
     return socket
   }
 
-  /** Closes every connection, those in use too; nothing is sent any more. */
+  /** Closes every connection, including those in use. The agent sends nothing more. */
   destroy(): void {
     this.#isDestroyed = true
     for (const socket of this.#sockets) socket.close()
   }
 
-  /** The connection may have another exchange. */
+  /** The connection is free for another exchange. */
   rests(socket: ClientSocket): void {
     if (this.limits.idleSocketMs === 0) socket.close()
     else this.#resting.push(socket)
@@ -80,7 +80,7 @@ export class HttpAgent {
   }
 }
 
-/** A shorter read ends the turn of its connection by itself; one record of TLS has so many bytes. */
+/** A shorter read ends the turn of its connection by itself. One TLS record has this many bytes. */
 const LARGE_READ_BYTES = 16 * 1024
 
 /** One connection to a server, for one exchange at a time. */
@@ -90,10 +90,10 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   readonly #reader = responseReader()
   #socket: HttpSocket | undefined
   #throttle: ReadThrottle | undefined
-  /** Pieces of the present read. */
+  /** The number of pieces in the current read. */
   #pieces = 0
   #user: ClientSocketUser | undefined
-  /** The request, while there is no socket. */
+  /** The request, until the socket is open. */
   #unsent: readonly Uint8Array[] = []
   #answer: HttpAnswer | undefined
   #isConnected = false
@@ -118,26 +118,26 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     if (this.#socket !== undefined) this.#write(this.#socket)
   }
 
-  /** Stops or goes on reading the answer. */
+  /** Resumes or stops reading the answer. */
   read(on: boolean): void {
     if (this.#isPaused !== on) return
     this.#isPaused = !on
     this.#throttle?.want(on)
-    // No byte begins the idle time anew where the end of the answer came during the pause.
+    // If the end of the answer arrived during the pause, no byte restarts the idle time.
     if (on) this.#socket?.setTimeout?.(this.#agent.limits.idleSocketMs)
   }
 
-  /** The reader of the body has taken so many pieces, such as lines of an event stream. */
+  /** The reader of the body has handled this many pieces, such as lines of an event stream. */
   worked(pieces: number): void {
     this.#pieces += pieces
   }
 
-  /** Gives up the request of this user; does nothing when the connection has another user. */
+  /** Cancels the request of this user. Does nothing if the connection has another user. */
   leave(user: ClientSocketUser): void {
     if (user === this.#user) this.drop()
   }
 
-  /** Closes it without telling its user anything more. */
+  /** Closes the connection, and does not call its user again. */
   drop(): void {
     this.#user = undefined
     this.#answer = undefined
@@ -174,7 +174,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     const socket = await dial(to, signal)
     signal.addEventListener('abort', () => socket.destroy())
     if (signal.aborted) socket.destroy()
-    // It may end between its opening and the end of the wait for that.
+    // The socket may end after it opens and before `opened` returns.
     const ends = (error?: Error): void => {
       if (!this.#isConnected) this.close(error)
     }
@@ -199,7 +199,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
       if (this.#user !== undefined && this.#reader.endsWithConnection) this.#finish()
       this.close()
     })
-    // Each byte in or out begins this time anew.
+    // Each byte in or out restarts this time.
     socket.setTimeout?.(this.#agent.limits.idleSocketMs)
     socket.on('timeout', () => {
       if (this.#user === undefined) this.close()
@@ -220,7 +220,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   }
 
   #take(chunk: Buffer): void {
-    // Bytes without a request would be taken for the next answer.
+    // Bytes without a request would count as the next answer.
     if (this.#user === undefined) return this.close()
     let rest = chunk
     try {
@@ -230,15 +230,15 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     }
     if (this.#gone) return
     if (this.#reader.isWhole) this.#finish(rest.length > 0)
-    // Reading was turned off: they come again.
+    // Reading is paused, so the socket delivers these bytes again later.
     else if (rest.length > 0) this.#socket?.unshift(rest)
   }
 
-  /** `isLast` where bytes came behind the answer. */
+  /** `isLast`: bytes followed the answer. */
   #finish(isLast = false): void {
     const answer = this.#answer
     this.#user = undefined
-    // The reader may still drop it when the body was no answer.
+    // The reader of the body may still drop the connection, if the body was no answer.
     answer?.ended(true)
     if (this.#gone) return
     this.#answer = undefined
@@ -246,26 +246,25 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     this.read(true)
     // An idle socket must not keep the process alive.
     this.#socket?.unref?.()
-    // An answer may come before the whole request has left.
+    // An answer may arrive before the whole request is sent.
     if (this.#isSent) this.#agent.rests(this)
   }
 }
 
-/** The reader of a body. `end` or `cut` is called once, unless the answer is dropped before. */
+/** The reader of a body. `end` or `cut` is called once, unless the answer is dropped earlier. */
 export interface BodyConsumer {
   data(chunk: Buffer): void
-  /** The body was whole. */
   end(): void
-  /** The connection ended before the body did, or the body cannot be read on, which `error` is about. */
+  /** The connection ended before the body, or the body cannot be read further (`error`). */
   cut(error?: Error): void
 }
 
-/** A response; its body goes to its reader, or is dropped. */
+/** A response. Without a reader, its body is dropped. */
 export class HttpAnswer {
   readonly head: ResponseHead
   readonly status: number
   readonly fields: HeaderFields
-  /** Undefined when the connection may be another's. */
+  /** Undefined once another request may use the connection. */
   #source: ClientSocket | undefined
   #reader: BodyConsumer | undefined
 
@@ -276,12 +275,12 @@ export class HttpAnswer {
     this.#source = source
   }
 
-  /** Sets the reader of the body; a reader that is set together with the head gets all of it. */
+  /** Sets the reader of the body. If it is set together with the head, it gets the whole body. */
   readBy(reader: BodyConsumer): void {
     this.#reader = reader
   }
 
-  /** Stops or goes on reading; what has come meanwhile waits. */
+  /** Resumes or stops reading. Bytes that arrive meanwhile wait. */
   read(on: boolean): void {
     this.#source?.read(on)
   }
@@ -291,13 +290,13 @@ export class HttpAnswer {
     this.#source?.worked(pieces)
   }
 
-  /** Closes the connection of the response; its reader is not called any more. */
+  /** Closes the connection of the response, and does not call its reader again. */
   drop(): void {
     this.#reader = undefined
     this.#source?.drop()
   }
 
-  // For the connection to call.
+  // Only the connection calls the following methods.
 
   data(chunk: Buffer): void {
     this.#reader?.data(chunk)

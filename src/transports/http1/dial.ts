@@ -1,33 +1,32 @@
-// Sockets to servers. TLS and proxies are loaded only where they are used.
+// Sockets to servers. TLS and proxies are loaded only when they are used.
 
 import type { Buffer } from 'node:buffer'
 import { type LookupFunction, type Socket, connect } from 'node:net'
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
 import { type HttpSocket, TCP_KEEP_ALIVE_MS } from './bytes.js'
 
-/** Makes a socket that may still connect: immediately, or when there is a way to the server. */
+/** Makes a socket that may still connect, immediately or once a tunnel to the server exists. */
 export type Dial = (to: SocketPlace, signal: AbortSignal) => HttpSocket | Promise<HttpSocket>
 
-/** The TLS options, in addition to the defaults of the machine. */
+/** TLS options that extend the defaults of the machine. */
 export interface TlsMeans {
-  /** The name that is asked for, and that the certificate must have; undefined is the host. */
+  /** The server name to request and to find in the certificate; undefined means the host. */
   readonly servername: string | undefined
-  /** Reads the files anew, as PEM: `ca` replaces the authorities that the machine trusts. @throws SocketTroubleError when one cannot be read */
+  /** Reads the files, as PEM. `ca` replaces the authorities of the machine. @throws SocketTroubleError */
   material(): Readonly<Record<'ca' | 'cert' | 'key', Buffer | undefined>>
 }
 
-/** How a server is reached. */
+/** How the proxy reaches a server. */
 export interface Way {
   /** Undefined reaches it directly. */
   readonly proxy?: URL | undefined
   readonly tls?: TlsMeans | undefined
-  /** Resolves names in place of the machine, where no proxy does. */
+  /** Resolves names instead of the machine, if no proxy does. */
   readonly lookup?: LookupFunction | undefined
-  /** Makes the sockets in place of the machine. */
+  /** Makes the sockets instead of Node. */
   readonly connect?: Connect | undefined
 }
 
-/** Makes plain sockets. */
 export function connectPlain(to: SocketPlace): Socket {
   return connectTo(to, undefined)
 }

@@ -1,10 +1,11 @@
-// The heads of HTTP/1.1 messages: first line, header fields, and how the end of the body is found (RFC 9110, RFC 9112).
+// The heads of HTTP/1.1 messages: first line, header fields, and the framing of the body (RFC 9110, RFC
+// 9112).
 //
-// A head is read as strictly as a program between two others must. A head that two readers could understand in two ways is
-// refused: two lengths, a length and a transfer coding, a space before a colon, a line that goes on in the next, a control
-// character. All values of a field are kept, so that the value that is checked and the value that is used are the same.
+// A head that two readers could understand in two ways is refused: two lengths, a length and a transfer
+// coding, a space before a colon, a continued line, a control character. All values of a field are kept, so
+// the code uses the same value that it checks.
 
-/** Bytes that are no message, or one that two readers could understand in two ways; nothing behind it on its connection can be trusted. */
+/** The bytes are no message, or an ambiguous one. No later byte on the connection can be trusted. */
 export class HttpSyntaxError extends Error {
   readonly code: 'NOT_HTTP' | 'BAD_HTTP' | 'TOO_LONG'
 
@@ -14,7 +15,7 @@ export class HttpSyntaxError extends Error {
   }
 }
 
-/** The error of bytes that are another protocol. */
+/** The error for bytes of another protocol. */
 export function notHttp(): HttpSyntaxError {
   return new HttpSyntaxError('it does not begin as HTTP/1 does', 'NOT_HTTP')
 }
@@ -24,20 +25,20 @@ export function notHttp(): HttpSyntaxError {
 export const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 
 const NAME = new RegExp(`^${TOKEN}$`)
-/** Spaces and tabs around a value are no part of it; other white space is. */
+/** Spaces and tabs around a value do not belong to it; other white space does. */
 const FIELD = new RegExp(`^(${TOKEN}):[ \\t]*(.*)$`, 's')
-/** Of a value: bytes that would end the field, and characters that no byte can carry. */
+/** Matches bytes that would end the field, and characters that no byte can represent. */
 const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 const FRAMING = /^(?:content-length|transfer-encoding)$/i
 
-/** The line of a field, with its line end. @throws TypeError when it would end early, or cannot be written */
+/** Writes the line of a field. @throws TypeError if the field contains a line end, or cannot be written */
 export function fieldLine(name: string, value: string): string {
   if (!NAME.test(name)) throw new TypeError(`'${name}' is no name of a header`)
   if (BAD_VALUE.test(value)) throw new TypeError(`the header ${name} has characters that cannot be sent`)
   return `${name}: ${value}\r\n`
 }
 
-/** The name, as it was sent, and the value of a field. @throws HttpSyntaxError when the line is none */
+/** Reads the name (as sent) and the value of a field. @throws HttpSyntaxError if the line is not a field */
 export function readField(line: string): readonly [name: string, value: string] {
   const [, name, text] = FIELD.exec(line) ?? []
   if (name === undefined || text === undefined)
@@ -46,18 +47,18 @@ export function readField(line: string): readonly [name: string, value: string] 
   while (end > 0 && (text[end - 1] === ' ' || text[end - 1] === '\t')) end--
   const value = text.slice(0, end)
   if (BAD_VALUE.test(value)) throw new HttpSyntaxError(`its field ${name} has control characters`)
-  // White space that many readers do not take for any.
+  // Many readers do not treat a tab as white space.
   if (line.includes('\t') && FRAMING.test(name)) throw new HttpSyntaxError(`its field ${name} has a tab`)
   return [name, value]
 }
 
-/** The fields of one message, by their names in lower case. */
+/** The fields of one message, by name in lower case. */
 export class HeaderFields {
-  /** A message has a dozen fields: to walk through a list of them is faster than to make a map. */
+  /** A message has a dozen fields, so searching a list is faster than building a map. */
   readonly names: string[] = []
   readonly values: string[] = []
 
-  /** Reads the lines behind the first one of a head. @throws HttpSyntaxError when any is no field */
+  /** Reads the lines after the first line of a head. @throws HttpSyntaxError if a line is not a field */
   constructor(lines: readonly string[]) {
     for (let at = 1; at < lines.length; at++) {
       const [name, value] = readField(lines[at] ?? '')
@@ -66,13 +67,13 @@ export class HeaderFields {
     }
   }
 
-  /** The first value. */
+  /** The first value of the field. */
   get(name: string): string | undefined {
     const index = this.names.indexOf(name)
     return index < 0 ? undefined : this.values[index]
   }
 
-  /** Every value. */
+  /** All values of the field. */
   all(name: string): readonly string[] {
     return this.values.filter((_, at) => this.names[at] === name)
   }
@@ -93,9 +94,9 @@ const NO_BODY: Framing = { kind: 'length', bytes: 0 }
 const LENGTH = /^\d{1,15}$/
 
 /**
- * The framing that the fields of an HTTP/1.`minor` message declare; undefined when they declare none.
+ * The framing that the fields of an HTTP/1.`minor` message declare; undefined without one.
  *
- * @throws HttpSyntaxError when it can be understood in two ways
+ * @throws HttpSyntaxError if the framing is ambiguous
  */
 function framingOf(fields: HeaderFields, minor: string): Framing | undefined {
   const codings = fields.all('transfer-encoding')
@@ -112,24 +113,24 @@ function framingOf(fields: HeaderFields, minor: string): Framing | undefined {
   return { kind: 'length', bytes: Number(length) }
 }
 
-// Requests. Features that no client needs are refused: other methods, other versions, bodies that end with the connection.
-// A client of HTTP/1.0 has one request on each connection.
+// Requests. The proxy refuses features that no client needs: other methods, other versions, and bodies that
+// end with the connection. With HTTP/1.0, each connection carries one request.
 
 const METHOD = '(GET|HEAD|POST|PUT|DELETE|OPTIONS|TRACE|PATCH)'
-/** Of what may stand there by RFC 3986, section 3.2, what no reader takes for the end of it. */
+/** The characters of RFC 3986, section 3.2, that no reader treats as the end of the authority. */
 const AUTHORITY = "[\\w.~!$&'()*+,;=:%@[\\]-]+"
 /** A path, a whole URL, or the server itself (RFC 9112, section 3.2). */
 const TARGET = `(/[\\x21-\\x7e]*|https?://${AUTHORITY}(?:[/?][\\x21-\\x7e]*)?|\\*)`
 const REQUEST_LINE = new RegExp(`^${METHOD} ${TARGET} HTTP/1\\.([01])$`)
 
-/** Fields that decide who may do what, or how a message is read: they may come only once. */
+/** Fields that decide permissions, or how a message is read. They may appear only once. */
 const ONCE =
   /^(?:authorization|content-(?:encoding|length|type)|host|last-event-id|mcp-.*|origin|sec-fetch-site|transfer-encoding)$/
 
 /** The request line and the fields. They never change, so equal bytes may share one head. */
 export class RequestHead {
   readonly method: string
-  /** As it was sent: a path, or a whole URL. */
+  /** The target as sent: a path, or a whole URL. */
   readonly target: string
   readonly version: '1.0' | '1.1'
   readonly framing: Framing
@@ -137,7 +138,7 @@ export class RequestHead {
   readonly keepsAlive: boolean
   readonly fields: HeaderFields
 
-  /** @throws HttpSyntaxError when it is none, or could be understood in two ways */
+  /** @throws HttpSyntaxError if the text is no request head, or an ambiguous one */
   constructor(text: string, fieldsMax: number) {
     const lines = text.split('\r\n')
     const [, method, target, minor] = REQUEST_LINE.exec(lines[0] ?? '') ?? []
@@ -153,12 +154,12 @@ export class RequestHead {
     this.keepsAlive = minor === '1' && this.fields.keepsAlive(minor)
   }
 
-  /** The first value of this field, whose name is in lower case. */
+  /** The first value of this field; the name is in lower case. */
   get(name: string): string | undefined {
     return this.fields.get(name)
   }
 
-  /** Every value of a field that is a list. */
+  /** All values of a list field, joined. */
   list(name: string): string {
     return this.fields.all(name).join(', ')
   }
@@ -168,7 +169,7 @@ export class RequestHead {
     return this.version === '1.0' ? undefined : this.fields.get('expect')
   }
 
-  /** The name of a field that may come only once and came more often. */
+  /** The name of a repeated field that may appear only once. */
   get repeated(): string | undefined {
     const { names } = this.fields
     return names.find((name, at) => names.indexOf(name, at + 1) >= 0 && ONCE.test(name))
@@ -189,7 +190,7 @@ export class ResponseHead {
   /** Whether the connection may carry another request after this response. */
   readonly keepsAlive: boolean
 
-  /** @throws HttpSyntaxError when it is none, or could be understood in two ways */
+  /** @throws HttpSyntaxError if the text is no response head, or an ambiguous one */
   constructor(text: string) {
     const lines = text.split('\r\n')
     const [line = ''] = lines

@@ -1,5 +1,5 @@
-// Messages of HTTP/1.1 out of the bytes of one connection: where a head ends (RFC 9112, section 2.1), and its body (sections 6
-// and 7). Bodies are handed on as they come.
+// Reads HTTP/1.1 messages from the bytes of one connection: the end of a head (RFC 9112, section 2.1), and
+// the body (sections 6 and 7). Bodies are delivered in pieces as they arrive.
 
 import { Buffer } from 'node:buffer'
 import { CR, LF } from '../../jsonrpc/ascii.js'
@@ -16,22 +16,22 @@ import {
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const NOTHING = Buffer.alloc(0)
-/** A head up to this length is compared with the one before, and parsed once. An access token has up to 8 KiB. */
+/** A head up to this length is compared with the last one, and parsed once. An access token has up to 8 KiB. */
 const FAMILIAR_BYTES_MAX = 10_240
-/** As much as Node's own reader takes. */
+/** The limit of Node's own reader. */
 const RESPONSE_HEAD_BYTES_MAX = 16 * 1024
 const QUOTED = '"(?:[\\t\\x20!\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"'
-/** With extensions as RFC 9112, section 7.1.1 writes them, and without white space, which others read in their ways. */
+/** Accepts extensions as in RFC 9112, section 7.1.1, but no white space, which readers treat differently. */
 const SIZE = new RegExp(`^([\\da-fA-F]{1,12})((?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)+)?$`)
-/** A field behind a body must say nothing of how the message or the connection is read (RFC 9110, section 6.5.1). */
+/** A field after a body must not change how the message or the connection is read (RFC 9110, section 6.5.1). */
 const NO_TRAILER =
   /^(?:connection|content-encoding|content-length|content-type|expect|host|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i
-/** Of a line between chunks: a size, in responses with its extensions, or a trailer of a response. */
+/** The longest line between chunks: a size, in responses with extensions, or a trailer of a response. */
 const LINE_BYTES_MAX = { requests: 64, responses: 8192 } as const
 
 /** The receiver of a message: its head, then its body. */
 export interface MessageSink<H> {
-  /** `body` is all of it where it belongs to a request and came with the head; otherwise it follows. */
+  /** `body` is the whole body if it belongs to a request and arrived with the head; otherwise it follows. */
   head(head: H, body: Buffer | undefined): void
   data(chunk: Buffer): void
 }
@@ -39,7 +39,7 @@ export interface MessageSink<H> {
 interface HeadRules<H> {
   readonly of: 'requests' | 'responses'
   readonly bytesMax: number
-  /** Undefined for a head that only says that another follows. @throws HttpSyntaxError when the text is no head */
+  /** Returns undefined for a head that only announces another. @throws HttpSyntaxError if the text is no head */
   parse(text: string): H | undefined
 }
 
@@ -48,18 +48,17 @@ export interface RequestLimits {
   readonly headersMax: number
 }
 
-/** Reads one request after another. A head that comes again is parsed once, and is the same object. */
+/** Reads one request after another. A repeated head is parsed once, and is the same object. */
 export function requestReader({ headersBytesMax, headersMax }: RequestLimits): MessageReader<RequestHead> {
   const parse = (text: string): RequestHead => new RequestHead(text, headersMax)
   return new MessageReader({ of: 'requests', bytesMax: headersBytesMax, parse })
 }
 
-/** Reads one response after another. */
 export function responseReader(): MessageReader<ResponseHead> {
   return new MessageReader({ of: 'responses', bytesMax: RESPONSE_HEAD_BYTES_MAX, parse: finalResponse })
 }
 
-/** Undefined for a head that only says that another will come (RFC 9110, section 15.2). */
+/** Returns undefined for a head that only announces another (RFC 9110, section 15.2). */
 function finalResponse(text: string): ResponseHead | undefined {
   const head = new ResponseHead(text)
   if (head.status >= 200) return head
@@ -69,30 +68,30 @@ function finalResponse(text: string): ResponseHead | undefined {
 }
 
 /**
- * Reads one message after another. Extensions of chunks and trailers are ignored in responses (RFC 9112, section 7.1), and
- * refused in requests, where no client sends them and two readers may understand them in two ways.
+ * Reads one message after another. It ignores chunk extensions and trailers in responses (RFC 9112, section
+ * 7.1). It refuses them in requests: no client sends them, and two readers may understand them differently.
  */
 export class MessageReader<H extends { readonly framing: Framing }> {
   readonly #rules: HeadRules<H>
-  /** The part that comes next: `length` and `close` are bodies, `whole` is none until `next`. */
+  /** The next part to read. `length` and `close` are bodies; `whole` waits for a call of `next`. */
   #part: 'head' | 'length' | 'close' | 'size' | 'chunk' | 'chunk-end' | 'end' | 'whole' = 'head'
-  /** The beginning of a head or of a line whose end has not come. */
+  /** The beginning of an incomplete head or line. */
   #pending: Buffer = NOTHING
   /** The last head of a request, and its bytes. */
   #familiar: { readonly bytes: Buffer; readonly head: H } | undefined
-  /** Of the body, or of the chunk. */
+  /** The missing bytes of the body or of the chunk. */
   #remainingBytes = 0
 
   constructor(rules: HeadRules<H>) {
     this.#rules = rules
   }
 
-  /** Whether nothing of a message has come. */
+  /** Whether no byte of a message has arrived. */
   get isResting(): boolean {
     return this.#part === 'head' && this.#pending.length === 0
   }
 
-  /** Whether the head of a message has come, and not all of its body. */
+  /** Whether the head is complete and the body is not. */
   get isInBody(): boolean {
     return this.#part !== 'head' && this.#part !== 'whole'
   }
@@ -101,20 +100,20 @@ export class MessageReader<H extends { readonly framing: Framing }> {
     return this.#part === 'whole'
   }
 
-  /** Whether the message ends where its connection does. */
+  /** Whether the end of the connection ends the message. */
   get endsWithConnection(): boolean {
     return this.#part === 'close'
   }
 
-  /** From now on there may be another message. */
+  /** Allows another message. */
   next(): void {
     this.#part = 'head'
   }
 
   /**
-   * Takes a piece of the input, and returns the bytes that it did not take.
+   * Reads a piece of the input, and returns the bytes that it did not read.
    *
-   * @throws HttpSyntaxError when this is no message, or one that two readers could understand in two ways
+   * @throws HttpSyntaxError if the bytes are no message, or an ambiguous one
    */
   take(bytes: Buffer, sink: MessageSink<H>): Buffer {
     switch (this.#part) {
@@ -153,7 +152,7 @@ export class MessageReader<H extends { readonly framing: Framing }> {
     return head === undefined ? rest : this.#begin(head, rest, sink)
   }
 
-  /** Before a request they mean nothing: old clients end a body with one (RFC 9112, section 2.2). */
+  /** Skips empty lines before a request: old clients end a body with one (RFC 9112, section 2.2). */
   #withoutEmptyLines(bytes: Buffer): Buffer {
     let at = 0
     if (this.#rules.of === 'requests') while (bytes[at] === CR && bytes[at + 1] === LF) at += 2
@@ -176,20 +175,20 @@ export class MessageReader<H extends { readonly framing: Framing }> {
     return isLast ? NOTHING : rest.subarray(bytes)
   }
 
-  /** Reads the head that is the first `length` of the bytes. */
+  /** Parses the head in the first `length` bytes. */
   #parse(bytes: Buffer, length: number): H | undefined {
     const familiar = this.#familiar
     if (familiar?.bytes.length === length && bytes.compare(familiar.bytes, 0, length, 0, length) === 0)
       return familiar.head
     refuseBareLines(bytes.subarray(0, length))
     const head = this.#rules.parse(bytes.toString('latin1', 0, length))
-    // A copy, because the chunk that was read is much larger.
+    // Copied, because the chunk that contains it is much larger.
     if (this.#rules.of === 'requests' && head !== undefined && length <= FAMILIAR_BYTES_MAX)
       this.#familiar = { bytes: Buffer.from(bytes.subarray(0, length)), head }
     return head
   }
 
-  /** Refuses what may have no end: a server of another protocol, and lines that end in LF alone. */
+  /** Refuses input without an end: a server of another protocol, and lines that end in LF alone. */
   #refuseEndless(bytes: Buffer): void {
     const length = Math.min(bytes.length, RESPONSE_BEGINNING.length)
     const begins = bytes.toString('latin1', 0, length) === RESPONSE_BEGINNING.slice(0, length)

@@ -7,13 +7,13 @@ import { behind } from './bytes.js'
 import { fieldLine, type RequestHead } from './head.js'
 import type { FrontConnection } from './server.js'
 
-/** Header fields, names in lower case and values in turn. */
+/** Header fields: names in lower case and values, in turn. */
 export type Fields = readonly string[]
 
 const LINE_END = Buffer.from('\r\n')
 const LAST_CHUNK = Buffer.from('0\r\n\r\n')
 
-/** The body is kept nowhere, and is of no other type than it says. */
+/** No cache may store the body, and no reader may guess another type. */
 const bodyFields: Fields = ['cache-control', 'no-store', 'x-content-type-options', 'nosniff']
 
 export type ResponseWire = Pick<
@@ -24,7 +24,7 @@ export type ResponseWire = Pick<
 
 /** Answers one request, once: with a whole body, or with a stream. */
 export class HttpResponse {
-  /** Called when the client has taken everything of a stream that it had left unread. */
+  /** Called when the client has read all bytes of a stream. */
   onDrain: () => void = () => {}
   readonly #wire: ResponseWire
   readonly #request: Pick<RequestHead, 'method' | 'version'>
@@ -46,7 +46,7 @@ export class HttpResponse {
     return this.#state === 'ended'
   }
 
-  /** The system has taken all of it, or the client is gone. */
+  /** Whether the system has accepted all bytes, or the client has left. */
   get isClosed(): boolean {
     return this.#isClosed
   }
@@ -55,12 +55,12 @@ export class HttpResponse {
     return this.#isClosed ? 0 : this.#wire.unsentBytes
   }
 
-  /** Adds fields that every form of the response has. */
+  /** Adds fields to the response, in each of its forms. */
   add(fields: Fields): void {
     this.#more = [...this.#more, ...fields]
   }
 
-  /** Sends it whole. @throws TypeError when a field cannot be sent */
+  /** Sends the whole response. @throws TypeError when a field cannot be sent */
   send(status: number, fields: Fields, ...body: readonly Uint8Array[]): void {
     // RFC 9110, section 8.6.
     const about = status === 204 || status === 304 ? '' : `content-length: ${lengthOf(body)}\r\n`
@@ -71,13 +71,13 @@ export class HttpResponse {
     this.#wire.ended()
   }
 
-  /** Sends JSON, or a text of another type. */
+  /** Sends JSON, or text of another type. */
   sendText(status: number, body: string | Message, fields: Fields = [], type = 'application/json'): void {
     const parts = typeof body === 'string' ? [Buffer.from(body)] : body.parts
     this.send(status, ['content-type', type, ...bodyFields, ...fields], ...parts)
   }
 
-  /** Begins a stream and sends its head; a client that takes nothing of it is cut off. @throws TypeError when a field cannot be sent */
+  /** Begins a stream, and cuts the connection if the client reads nothing. @throws TypeError as `send` does */
   stream(status: number, fields: Fields): void {
     const head = this.#head(status, fields, this.#isChunked ? 'transfer-encoding: chunked\r\n' : '')
     this.#state = 'stream'
@@ -86,7 +86,7 @@ export class HttpResponse {
     this.#wire.cutWhenStalled()
   }
 
-  /** Writes what belongs together to a stream. */
+  /** Writes pieces that belong together to a stream. */
   write(pieces: readonly Uint8Array[]): void {
     if (this.#state !== 'stream' || this.#isClosed) return
     if (!this.#isChunked) return this.#wire.write(pieces)
@@ -102,7 +102,7 @@ export class HttpResponse {
     this.#wire.ended()
   }
 
-  /** Ends it. While the server drains, it ends with these bytes and as late as possible: its client comes back soon after. */
+  /** Ends the stream. A draining server ends it with `bytes`, as late as possible, because its client soon returns. */
   endLast(bytes: Uint8Array): void {
     const isLate = this.#wire.endLast?.(() => {
       this.write([bytes])
@@ -111,25 +111,25 @@ export class HttpResponse {
     if (isLate !== true) this.end()
   }
 
-  /** Drops what was not taken, and the connection. */
+  /** Drops unsent bytes, and the connection. */
   cut(): void {
     if (!this.#isClosed) this.#wire.cut()
   }
 
-  /** Calls `closed` once, when the system has taken all of it or the client is gone; immediately if that has happened. */
+  /** Calls `closed` once, when the system has accepted all bytes or the client has left; immediately if that is past. */
   whenClosed(closed: () => void): void {
     if (this.#isClosed) return closed()
     this.#closers.push(closed)
   }
 
-  /** For its connection alone to call. */
+  /** Only the connection calls this method. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
     for (const closed of this.#closers) closed()
   }
 
-  /** A stream in HTTP/1.0 goes on to the end of its connection (RFC 9112, section 6.3). */
+  /** In HTTP/1.0, the end of the connection ends a stream (RFC 9112, section 6.3). */
   get #isChunked(): boolean {
     return this.#request.version === '1.1'
   }
@@ -171,7 +171,7 @@ const reasons: ReadonlyMap<number, string> = new Map([
   [503, 'Service Unavailable'],
 ])
 
-/** With its line end; a status that has no words of ours has none. */
+/** The status line with its line end. An unknown status has no reason. */
 export function statusLine(status: number): string {
   return `HTTP/1.1 ${status} ${reasons.get(status) ?? ''}\r\n`
 }

@@ -1,8 +1,8 @@
-// One connection of a client: its requests, one after the other, their responses, and its end.
+// One connection of a client: its requests in order, their responses, and its end.
 //
-// HTTP/1.1 lets a client send the next request before it has the answer to the last. Few clients do that, and attackers who
-// hide one request in the body of another do. So bytes behind a request are not read until it is answered, and never if
-// that answer ends the connection. While they wait, a client that leaves is noticed at the next write. Empty lines do not wait.
+// A client may send the next request before the answer to the last. Attackers hide a request in the body of
+// another that way. So the bytes after a request are read only once it is answered, and never if that answer
+// ends the connection. Until then, only a write shows that a client has left. Empty lines do not wait.
 
 import type { Buffer } from 'node:buffer'
 import type { Clock } from '../../runtime/deadline.js'
@@ -16,23 +16,22 @@ export { HttpSyntaxError, RequestHead, ResponseHead } from './head.js'
 export { type Fields, HttpResponse, type ResponseWire } from './response.js'
 
 export interface HttpRequest {
-  /** Its connection. */
   readonly wire: FrontConnection
   readonly head: RequestHead
-  /** All of it, where it came with the head. */
+  /** The whole body, if it arrived with the head. */
   readonly body: Buffer | undefined
   readonly response: HttpResponse
 }
 
-/** The reader of a body in pieces; `end` or `gone` is called once. */
+/** The reader of a body in pieces. Either `end` or `gone` is called, once. */
 export interface RequestBodySink {
   data(chunk: Buffer): void
   end(): void
-  /** There will be no end. */
+  /** The body will not end. */
   gone(): void
 }
 
-/** What the connections of a server share, and what it decides about them. */
+/** The state that the connections of a server share, and its decisions about them. */
 export interface FrontServer {
   readonly environment: Clock & {
     readonly limits: RequestLimits & {
@@ -48,26 +47,25 @@ export interface FrontServer {
   }
   /** Whether every response that begins now is the last of its connection. */
   readonly isDraining: boolean
-  /** The field that says when a response is made, with its line end. */
+  /** The `date` field of a response, with its line end. */
   date(): string
   serve(request: HttpRequest): void
-  /** A request has come whole. */
+  /** The whole request has arrived. */
   requestRead(connection: FrontConnection): void
   /** The connection is closed. */
   gone(connection: FrontConnection): void
-  /** Calls `end` when it closes, while it drains; false before. */
+  /** Calls `end` when the draining server closes. Returns false if it does not drain. */
   endLast(end: () => void): boolean
 }
 
 // The header fields of a response about its connection (RFC 9112, section 9.3).
 
-/** It ends with the response. */
 const CLOSES = 'connection: close\r\n'
 
-/** A client counts from the moment when it has the answer, and its last request takes a while to arrive. */
+/** A client counts from the arrival of the answer, and its last request takes a while to arrive. */
 const ON_THE_WAY_MS = 2000
 
-/** Another request may follow within this time; what is announced is a little less. */
+/** Another request may follow within this time. The field announces a little less. */
 function keepAliveField(idleMs: number): string {
   const announcedMs = Math.max(0, idleMs - ON_THE_WAY_MS)
   return `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(announcedMs / 1000)}\r\n`
@@ -80,22 +78,21 @@ export class FrontConnection implements MessageSink<RequestHead> {
   readonly socket: HttpSocket
   readonly #server: FrontServer
   readonly #reader: MessageReader<RequestHead>
-  /** The fields of a response after which another may follow. */
   readonly #keepAliveField: string
-  /** The one that is being answered. Its body is not kept here, so that its memory is free once it has been read. */
+  /** The current request. Its body is not stored here, so its memory is free once it has been read. */
   #request: Pick<HttpRequest, 'head' | 'response'> | undefined
   /** The reader of the body of the request. */
   #body: RequestBodySink | undefined
-  /** When it began to rest, or the first bytes of the incomplete request came. */
+  /** The start of the idle time, or the arrival of the first bytes of an incomplete request. */
   #sinceMs: number
   #isFirst = true
-  /** It ends with what is being answered. */
+  /** Whether the connection ends after the current response. */
   #isLast = false
-  /** The client has left, or its input is ignored. */
+  /** Whether the client has left, or its input is ignored. */
   #isGone = false
-  /** The end of a refused request is read until this timer fires, so that its client can read the refusal. */
+  /** Until this timer fires, a refused request is read further, so that its client can read the refusal. */
   #lingering: { cancel(): void } | undefined
-  /** How many requests were answered. */
+  /** The number of answered requests. */
   #served = 0
 
   constructor(socket: HttpSocket, server: FrontServer) {
@@ -110,11 +107,11 @@ export class FrontConnection implements MessageSink<RequestHead> {
     socket.on('timeout', () => {
       if (this.unsentBytes > 0) this.cut()
     })
-    // The system says the same once more by closing it.
+    // The system also closes the socket.
     socket.on('error', () => undefined)
     socket.on('end', () => {
       this.#leave()
-      // What was written may still leave.
+      // Written bytes may still be sent.
       if (this.unsentBytes > 0) this.cutWhenStalled()
       socket.end(() => socket.destroy())
     })
@@ -125,19 +122,19 @@ export class FrontConnection implements MessageSink<RequestHead> {
     })
   }
 
-  /** Since when it rests between two requests; Infinity when it does not. */
+  /** The time since which the connection is idle between two requests; Infinity if it is not idle. */
   get restsSinceMs(): number {
     return this.#isIdle && !this.#isFirst && !this.#isLast && !this.#isGone ? this.#sinceMs : Infinity
   }
 
-  /** Closes it when it has been idle for too long, and refuses a request that is late. */
+  /** Closes the connection if it has been idle for too long, and refuses a late request. */
   sweep(): void {
     const { headersTimeoutMs, requestTimeoutMs, idleConnectionMs, lastIdleMs } =
       this.#server.environment.limits
     const forMs = this.#server.environment.now() - this.#sinceMs
     if (this.#isGone || this.#lingering !== undefined) return
     if (this.#server.isDraining && this.#isIdle) {
-      // A request that the system has already is read before this turn ends.
+      // Node reads a request that the system already has before this turn ends.
       if (forMs > lastIdleMs) setImmediate(() => this.stop())
     } else if (this.#request !== undefined) {
       if (!this.#reader.isWhole && this.#body === undefined && forMs > requestTimeoutMs) this.refuse(408)
@@ -146,17 +143,17 @@ export class FrontConnection implements MessageSink<RequestHead> {
     } else if (forMs > idleConnectionMs) this.#close()
   }
 
-  /** Counts the time for which it is idle from now on. */
+  /** Restarts the idle time. */
   countIdle(): void {
     if (this.#isIdle) this.#sinceMs = this.#server.environment.now()
   }
 
-  /** Ends it now where nothing is asked on it; otherwise the response in progress is its last. */
+  /** Closes an idle connection. Otherwise the current response is the last. */
   stop(): void {
     if (this.#isIdle) this.#close()
   }
 
-  /** Answers invalid or late input, and ends the connection: nothing behind such input can be trusted. */
+  /** Answers invalid or late input, and ends the connection, because no later byte can be trusted. */
   refuse(status: number): void {
     if (this.#isGone || this.#lingering !== undefined) return
     const hasBegun = this.#request?.response.hasBegun === true
@@ -166,24 +163,24 @@ export class FrontConnection implements MessageSink<RequestHead> {
     this.#linger()
   }
 
-  /** Reads a body that has not come with the head, from now on. */
+  /** Starts to read a body that did not arrive with the head. */
   readBody(sink: RequestBodySink): void {
     if (this.#isGone) return sink.gone()
     this.#body = sink
-    // The client may wait for this word before it sends the body.
+    // The client may wait for this line before it sends the body.
     if (this.#request?.head.expectation !== undefined && !this.#request.response.hasBegun)
       this.socket.write(CONTINUE)
     this.socket.resume()
   }
 
-  // For its responses to call.
+  // Only responses call the following methods.
 
-  /** Bytes that the system has not taken. */
+  /** The bytes that the system has not accepted. */
   get unsentBytes(): number {
     return this.socket.writableLength
   }
 
-  /** The fields that say what becomes of the connection, each with its line end; `closes` when it must end. */
+  /** The fields about the connection, each with its line end. `closes`: the connection must end. */
   begin(closes: boolean): string {
     const keepsAlive = this.#request?.head.keepsAlive === true && this.#reader.isWhole
     if (closes || !keepsAlive || this.#server.isDraining) this.#isLast = true
@@ -208,7 +205,7 @@ export class FrontConnection implements MessageSink<RequestHead> {
     this.#leave()
   }
 
-  /** Cuts the connection when the client takes nothing for so long, or for up to twice as long. */
+  /** Cuts the connection if the client reads nothing for this time, or for up to twice as long. */
   cutWhenStalled(): void {
     this.socket.setTimeout?.(this.#server.environment.limits.stallMs)
   }
@@ -226,18 +223,18 @@ export class FrontConnection implements MessageSink<RequestHead> {
     this.#body?.data(chunk)
   }
 
-  /** Nothing is asked on it, and nothing has begun to come. */
+  /** Whether there is no request, and no byte of one has arrived. */
   get #isIdle(): boolean {
     return this.#request === undefined && this.#reader.isResting && !this.socket.isPaused()
   }
 
-  /** Ends it in order: what was written leaves. */
+  /** Ends the connection in order: written bytes are still sent. */
   #close(): void {
     this.#isLast = true
     this.socket.end(() => this.socket.destroy())
   }
 
-  /** Takes bytes while there is a reader for them; those behind an answered request in another turn, so that others come first. */
+  /** Reads bytes while they have a reader. Bytes after an answered request wait for another turn. */
   #take(chunk: Buffer): void {
     if (this.#isGone) return
     const wasIdle = this.#isIdle
@@ -248,7 +245,7 @@ export class FrontConnection implements MessageSink<RequestHead> {
     } catch (error) {
       return this.#failed(error)
     }
-    // Empty lines begin nothing, or a client could rest for ever on them.
+    // An empty line does not restart the idle time, or a client could stay for ever.
     if (wasIdle && !this.#isIdle) this.#sinceMs = this.#server.environment.now()
     if (this.#reader.isWhole) rest = this.#reader.take(rest, this)
     if (rest.length === 0 || this.#isGone) return
@@ -298,7 +295,7 @@ export class FrontConnection implements MessageSink<RequestHead> {
     this.socket.resume()
   }
 
-  /** Reads and drops the end of a body: closing the connection before it could lose the answer. */
+  /** Reads and drops the remaining bytes of a body. An earlier close could lose the answer. */
   #dropBody(): void {
     this.#linger()
     this.readBody({ data: () => {}, end: () => this.#close(), gone: () => {} })
@@ -315,7 +312,7 @@ export class FrontConnection implements MessageSink<RequestHead> {
     this.#body?.gone()
     this.#body = undefined
     this.#request?.response.close()
-    // Further input is read and dropped, so that the end of the connection is seen.
+    // Further input is read and dropped, so that the end of the connection is noticed.
     this.socket.resume()
   }
 }

@@ -1,7 +1,7 @@
-// Sockets that speak TLS, and connections through a proxy, each asked for with CONNECT (RFC 9110, section 9.3.6).
+// TLS sockets, and connections through a proxy with CONNECT (RFC 9110, section 9.3.6).
 //
-// Servers without TLS are reached by CONNECT too: a proxy that forwards requests would see their headers, and would write them
-// anew. Only the head of the proxy's answer is read.
+// CONNECT also reaches servers without TLS: a proxy that forwards requests would see their headers and
+// rewrite them. Only the head of the proxy's answer is read.
 
 import { type LookupFunction, isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -14,10 +14,10 @@ import type { ResponseHead } from './head.js'
 import { responseReader } from './reader.js'
 import { SocketTroubleError, asError } from './trouble.js'
 
-/** Makes sockets, to a place or over a connection that leads there. */
+/** Makes TLS sockets, to a place or over a connection that leads there. */
 type TlsConnect = (to: SocketPlace, over?: Duplex) => TLSSocket
 
-/** Makes sockets; each reads the certificates anew, since they are renewed in their files. `lookup` resolves names. */
+/** Makes TLS sockets. Each reads the certificate files again, because they are renewed. `lookup` resolves names. */
 export function tlsConnector(means?: TlsMeans, lookup?: LookupFunction): TlsConnect {
   return ({ host, port }, over) => {
     const name = means?.servername ?? host
@@ -26,7 +26,7 @@ export function tlsConnector(means?: TlsMeans, lookup?: LookupFunction): TlsConn
       ...(over === undefined ? { port } : { socket: over }),
       ...(lookup !== undefined && { lookup }),
       ALPNProtocols: ['http/1.1'],
-      // An IP address is not sent as a name (RFC 6066, section 3).
+      // An IP address is not sent as a server name (RFC 6066, section 3).
       ...(isIP(name) === 0 && { servername: name }),
       ...(means !== undefined && { secureContext: contextOf(means) }),
     })
@@ -36,7 +36,7 @@ export function tlsConnector(means?: TlsMeans, lookup?: LookupFunction): TlsConn
   }
 }
 
-/** @throws SocketTroubleError when a file holds nothing that can be used */
+/** @throws SocketTroubleError if a file has no usable content */
 function contextOf(means: TlsMeans): SecureContext {
   const material = means.material()
   try {
@@ -47,7 +47,7 @@ function contextOf(means: TlsMeans): SecureContext {
   }
 }
 
-/** Makes sockets to where a proxy leads; `secure` is for places that speak TLS. */
+/** Makes sockets through a proxy. `secure` adds TLS for servers that use it. */
 export function tunnelDial(proxy: URL, connectProxy: Connect, secure: TlsConnect | undefined): Dial {
   const isTls = proxy.protocol === 'https:'
   const place = { ...hostAndPort(proxy), isTls }
@@ -60,7 +60,7 @@ export function tunnelDial(proxy: URL, connectProxy: Connect, secure: TlsConnect
   }
 }
 
-/** Asks the proxy for a tunnel; resolves when there is one. */
+/** Requests a tunnel from the proxy, and resolves when it is open. */
 function asked(socket: HttpSocket, { host, port }: SocketPlace, login: string | undefined): Promise<void> {
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
   const proof = login === undefined ? '' : `Proxy-Authorization: ${login}\r\n`
@@ -82,7 +82,7 @@ function asked(socket: HttpSocket, { host, port }: SocketPlace, login: string | 
       const what = `the proxy makes no connection to it (HTTP ${status})`
       if (status >= 500 || status === 408 || status === 429) return reject(new SocketTroubleError(what))
       if (status >= 300) return reject(refused(what))
-      // The server says nothing unasked, so these are not its words.
+      // The server sends nothing before a request, so these bytes come from the proxy.
       if (rest.length > 0) return reject(refused('the proxy sends more than its answer'))
       resolve()
     }

@@ -1,8 +1,8 @@
-// The failures of sockets, and of what is read from them.
+// The failures of sockets, and of bytes that are read from them.
 
 import { HttpSyntaxError } from './head.js'
 
-/** A failure in words, with the code of the system where it has one. One with a remedy lasts until a person does something. */
+/** A failure in words, with the system's error code if it has one. A failure with a remedy lasts until a person acts. */
 export class SocketTroubleError extends Error {
   override readonly name = 'SocketTroubleError'
   readonly remedy: string | undefined
@@ -13,7 +13,7 @@ export class SocketTroubleError extends Error {
   }
 }
 
-/** An error of a socket; addresses of many attempts come as one AggregateError. */
+/** Describes an error of a socket. Failed attempts at several addresses arrive as one AggregateError. */
 export function socketTrouble(thrown: unknown): SocketTroubleError {
   const error = asError(thrown instanceof AggregateError ? thrown.errors[0] : thrown)
   if (error instanceof SocketTroubleError) return error
@@ -21,12 +21,12 @@ export function socketTrouble(thrown: unknown): SocketTroubleError {
     return new SocketTroubleError(`its answer cannot be read: ${error.message}`)
   const code = 'code' in error ? String(error.code) : ''
   const remedy = remedies.find(([pattern]) => pattern.test(`${code} ${error.message}`))?.[1]
-  // The error of OpenSSL has the place in its sources.
+  // The OpenSSL error contains the position in its source code.
   const words = error.message.replace(/^.*:SSL routines:[^:]*:([^:\n]+)[^]*$/, 'TLS failed: $1')
   return new SocketTroubleError(code === '' || words.includes(code) ? words : `${words} (${code})`, remedy)
 }
 
-/** The first that fits the code and the message counts. */
+/** The first entry that matches the code and the message counts. */
 const remedies: readonly (readonly [RegExp, string])[] = [
   [/wrong.version.number/i, 'check whether the url begins with http://'],
   [/^NOT_HTTP/, 'check whether the url begins with https://'],
@@ -40,7 +40,6 @@ const remedies: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-/** The Error for a thrown value, which may be anything. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown))
 }
