@@ -1,4 +1,4 @@
-// The readers of the body of a response, and of the header fields about it.
+// Reads the body of a response, and the header fields about it.
 
 import { Buffer } from 'node:buffer'
 import type { LongLine } from '../../jsonrpc/long-line.js'
@@ -6,10 +6,9 @@ import type { Line } from '../../jsonrpc/line.js'
 import type { HttpAnswer } from '../http1/client.js'
 import { UnfinishedLine, withoutMark } from '../unfinished-line.js'
 
-/** `undefined` when the body was cut, which `error` may be about, or is longer than allowed. */
+/** `body` is undefined if the body was cut (`error` may say why) or is longer than allowed. */
 type Done = (body: Line | LongLine | undefined, why: 'cut' | 'too-large' | undefined, error?: Error) => void
 
-/** Reads a whole body. */
 export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done): void {
   const body = new UnfinishedLine()
   const tooLarge = (): void => {
@@ -24,10 +23,10 @@ export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done): voi
   })
 }
 
-/** How much is read of a body that is no answer. */
+/** The number of bytes read of a body that is not an answer. */
 export const EXCERPT_BYTES_MAX: number = 16 * 1024
 
-/** Reads the beginning of a body as text, nothing of a compressed one, and drops what follows. */
+/** Reads the beginning of a body as text, and drops the remaining bytes. A compressed body is read as empty. */
 export function readExcerpt(answer: HttpAnswer, done: (text: string) => void): void {
   const parts: Buffer[] = []
   let bytes = 0
@@ -52,13 +51,13 @@ export function mediaType(answer: HttpAnswer): string {
   return type.trim().toLowerCase()
 }
 
-/** The coding of a compressed body, although every request asks for none (RFC 9110, section 8.4). */
+/** The coding of a compressed body, which no request accepts (RFC 9110, section 8.4); undefined without one. */
 export function compression(answer: HttpAnswer): string | undefined {
   const codings = answer.fields.all('content-encoding').join(', ')
   return /^[\s,]*(?:identity[\s,]*)*$/i.test(codings) ? undefined : codings
 }
 
-/** `Retry-After` in seconds (RFC 9110, section 10.2.3). A date is not read, since two clocks may differ. */
+/** `Retry-After` in seconds (RFC 9110, section 10.2.3). A date is ignored, because two clocks may differ. */
 export function retryAfterMs(answer: HttpAnswer): number | undefined {
   const wait = answer.fields.get('retry-after') ?? ''
   return /^\d{1,9}$/.test(wait) ? Number(wait) * 1000 : undefined

@@ -1,4 +1,4 @@
-// The failures of HTTP requests as the errors of a connection.
+// Turns failures of HTTP requests into errors of a connection.
 
 import { TransportError, type TransportErrorCode } from '../../jsonrpc/jsonrpc-errors.js'
 import { type ErrorFrame, readFrame } from '../../jsonrpc/frame.js'
@@ -10,7 +10,7 @@ import { mediaType } from './answer.js'
 import { resolvedAddress } from '../address.js'
 import type { HttpTarget } from './options.js'
 
-/** Gateways that answer 200 say in the body that the key is wrong. */
+/** Matches the body of a gateway that answers 200 to a wrong key. */
 const saysUnauthorized = /^(?=[^]*"success"\s*:\s*false)[^]*"code"\s*:\s*"?(?:401|1001)\b/
 
 const remedies: ReadonlyMap<number, string> = new Map([
@@ -23,7 +23,7 @@ const remedies: ReadonlyMap<number, string> = new Map([
   [504, 'the server took too long; raise its own request timeout'],
 ])
 
-/** Why a response is no answer: its status, or a body that is no message; `said` is the beginning of the body. */
+/** The error for a response that is not an answer. `said` is the beginning of its body. */
 export function noAnswer(target: HttpTarget, answer: HttpAnswer, said: string): TransportError {
   const { status } = answer
   const text = target.redactor.beginning(said)
@@ -33,7 +33,7 @@ export function noAnswer(target: HttpTarget, answer: HttpAnswer, said: string): 
   if (status >= 300 && status < 400) return redirected(target, status, answer.fields.get('location'))
   const isUnauthorized = status === 401 || status === 403 || (status < 300 && saysUnauthorized.test(text))
   const refusal = isUnauthorized ? target.refusal(status, words) : undefined
-  // The words of the server are in the log: they may repeat the key, and the remedy says what to change.
+  // The message leaves out the text of the server, which may repeat the key. The remedy says what to change.
   if (refusal?.remedy !== undefined) {
     const { message, remedy } = refusal
     return failure('TRANSPORT_AUTH', `${message}; ${remedy}`, { status, body: words, remedy })
@@ -48,12 +48,12 @@ export function noAnswer(target: HttpTarget, answer: HttpAnswer, said: string): 
     })
   }
   const remedy = remedies.get(status)
-  // A server that refuses in JSON-RPC has said everything with that.
+  // A refusal in JSON-RPC needs no further details.
   const details = rpcWords === undefined ? { status, body, ...(remedy && { remedy }) } : { status }
   return failure('TRANSPORT_STATUS', `it answered HTTP ${status}${behind}`, details)
 }
 
-/** No response came; `neverSent` says that no byte of the request can have reached the server. */
+/** The error for a missing response. `neverSent` means that no byte of the request reached the server. */
 export function unreachable(
   { url: { origin }, via }: Pick<HttpTarget, 'url' | 'via'>,
   { message, remedy }: SocketTroubleError,
@@ -83,14 +83,14 @@ export function failure(
   return new TransportError(code, message, details === undefined ? {} : { details })
 }
 
-/** The error response in a body that names the request `id`. */
+/** The error response in a body, if it answers the request `id`. */
 export function errorTo(id: RequestId | undefined, body: string): ErrorFrame | undefined {
   const frame = errorIn(body)
   const isOurs = id !== undefined && frame?.id !== undefined && canonical(frame.id) === canonical(id)
   return isOurs ? frame : undefined
 }
 
-/** The message of a JSON-RPC error that names no request. */
+/** The message of a JSON-RPC error with any id. */
 function rpcMessage(body: string): string | undefined {
   const frame = errorIn(body)
   return frame && membersAt(frame.line, frame.error)?.string('message')
@@ -105,10 +105,9 @@ function errorIn(body: string): ErrorFrame | undefined {
   }
 }
 
-/** How much of a body is shown. */
 const EXCERPT_CHARS_MAX = 200
 
-/** The beginning of a body as text: tags and runs of white space say nothing. */
+/** The beginning of a body as text, without tags and repeated white space. */
 function excerpt(body: string): string {
   const text = body
     .replaceAll(/<[^<>]*>/g, ' ')

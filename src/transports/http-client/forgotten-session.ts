@@ -1,8 +1,8 @@
-// Whether a server has refused a request because it does not know the session any more.
+// Whether a server has refused a request because it no longer knows the session.
 //
-// The protocol has status 404 for it. Many servers answer 400 and words, and some answer 200 with an error. A request that is
-// refused so was not executed and is sent to the next session. The answer of a tool must not be mistaken for such a refusal,
-// although it may have the same status and mention sessions.
+// The protocol uses status 404 for this. Many servers answer 400 with a text, and some answer 200 with an
+// error. Such a request was not executed, so the next session sends it again. The answer of a tool may have
+// the same status and mention sessions, and must not count as such a refusal.
 
 import type { MessageHead } from '../../jsonrpc/connection.js'
 import type { ErrorFrame } from '../../jsonrpc/frame.js'
@@ -14,14 +14,13 @@ import type { HttpSession } from './http-session.js'
 
 const unknownSession = /no valid session|session (?:not found|expired)|invalid session|unknown session/i
 
-/** A refusal of a request: its status, its body, and the error to the request in it. */
+/** A refusal: its status, its body, and the JSON-RPC error to the request in the body. */
 interface RefusedRequest {
   readonly status: number
   readonly error: ErrorFrame | undefined
   readonly body?: string
 }
 
-/** Whether the refusal means that the session is forgotten. */
 export function forgetsSession(
   session: HttpSession,
   { method }: MessageHead,
@@ -36,7 +35,6 @@ export function forgetsSession(
   return isForgotten && !(isDoubtful && session.target.refusals.isAnswer(method, session))
 }
 
-/** Whether an error refuses a request because there is no such session. */
 function saysNoSession({ line, error }: ErrorFrame, status: number): boolean {
   const members = membersAt(line, error)
   const code = members?.span('code')
@@ -47,16 +45,16 @@ function saysNoSession({ line, error }: ErrorFrame, status: number): boolean {
 const METHODS_MAX = 100
 
 /**
- * Refusals by one server, over its sessions, that may be the answer to a request, and may mean that the session is forgotten.
+ * Refusals by one server, in all its sessions, that may be an answer or may mean that the session is lost.
  *
- * A server may answer 404 to a list that it does not know, and 200 with an error about a session of its own. The same refusal in
- * the next session is the answer; taken for a lost session, it would cost a session each time.
+ * A server may answer 404 to a list that it does not know. If the next session gets the same refusal, the
+ * refusal is the answer. Otherwise each such call would cost a session.
  */
 export class DoubtfulRefusals {
-  /** In which session a method was refused last, and whether the session before it was told the same. */
+  /** The session in which a method was refused last, and whether the session before it got the same refusal. */
   readonly #refused = new Map<string, { readonly session: object; readonly isAnswer: boolean }>()
 
-  /** Whether this refusal is about the request, and not about the session that asks. */
+  /** Whether this refusal is about the request, and not about the session. */
   isAnswer(method: string, session: object): boolean {
     const last = this.#refused.get(method)
     if (last?.session === session) return last.isAnswer
@@ -65,7 +63,7 @@ export class DoubtfulRefusals {
     return last !== undefined
   }
 
-  /** The server has answered with a result. */
+  /** Forgets the refusals of a method, because the server has answered it with a result. */
   given(method: string | undefined): void {
     if (this.#refused.size > 0 && method !== undefined) this.#refused.delete(method)
   }

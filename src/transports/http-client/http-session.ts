@@ -1,4 +1,4 @@
-// The session id, the revision and the cookies of one session, which every request of it carries.
+// The session id, the revision and the cookies of one session, which all its requests carry.
 //
 // MCP, Transports, Streamable HTTP: session management, protocol version header.
 
@@ -9,23 +9,23 @@ import type { Credential, HttpTarget } from './options.js'
 export interface HttpAsk {
   readonly method: 'POST' | 'GET' | 'DELETE'
   readonly url: URL
-  /** How it is sent again where that is in order; undefined for a request that is sent once. */
+  /** How the request may be sent again; undefined for a request that is sent once. */
   readonly retry?: { readonly delayMs: number; readonly isRepeatable: boolean } | undefined
   readonly afterMs?: number | undefined
   /** The JSON-RPC method in the body. */
   readonly rpc?: string | undefined
   readonly accept: string
   readonly body?: Uint8Array
-  /** The fields that repeat what the body says, of a message that is of no session. */
+  /** Header fields that repeat parts of the body, for a message without a session. */
   readonly mirrored?: readonly string[] | undefined
   readonly lastEventId?: string | undefined
 }
 
-/** Fields that the transport writes itself; the configuration cannot replace them. */
+/** The transport writes these fields itself. The configuration cannot replace them. */
 const reserved =
   /^(?:accept|accept-encoding|connection|content-(?:length|type)|host|last-event-id|mcp-(?:method|name|protocol-version|session-id)|transfer-encoding)$/i
 
-/** Whether a header field is none of the configuration's. */
+/** Whether the configuration must not set this header field. */
 export function isReserved(name: string): boolean {
   return reserved.test(name)
 }
@@ -33,10 +33,10 @@ export function isReserved(name: string): boolean {
 /** Visible ASCII (MCP 2025-06-18, Transports: session management). */
 const sessionId = /^[\x21-\x7e]{1,1024}$/
 
-/** RFC 6265, section 4.1.1: neither control characters, white space, quotes, commas nor backslashes. */
+/** RFC 6265, section 4.1.1: no control characters, white space, quotes, commas or backslashes. */
 const cookiePair = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)=("?[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*"?)$/
 
-/** By this a server takes a cookie back; a date of 1970 is what frameworks write, and needs no clock that is right. */
+/** Matches the removal of a cookie. Frameworks write a date of 1970, which needs no correct clock. */
 const takenBack = /;\s*(?:max-age=(?:-|0+\s*(?:;|$))|expires=[^;]*\b1970\b)/i
 
 const redirects: Readonly<Record<HttpAsk['method'], readonly number[]>> = {
@@ -45,19 +45,19 @@ const redirects: Readonly<Record<HttpAsk['method'], readonly number[]>> = {
   DELETE: [],
 }
 
-/** One session with one server; sends its credentials to that server's origin and nowhere else. */
+/** One session with one server. It sends its credentials only to the origin of that server. */
 export class HttpSession {
   readonly target: HttpTarget
   readonly agent: HttpAgent
   /** The address of POSTs; a redirect within the origin changes it. */
   url: URL
   version: string | undefined
-  /** Pairs by name: those of the configuration, and those by which load balancers find the instance of this session. */
+  /** Pairs by name: those of the configuration, and those that lead load balancers to the instance of this session. */
   readonly #cookies: Map<string, string>
-  /** The fields that every request has, as they are written; undefined until the first. */
+  /** The fields that every request has, as text; undefined before the first request. */
   #fixed: string | undefined
   #id: string | undefined
-  /** The latest id that the server has named, valid or not. */
+  /** The last id that the server has sent, valid or not. */
   #namedId: string | undefined
   /** Whether the server has answered a request other than `initialize` with a result. */
   hasServed = false
@@ -76,12 +76,12 @@ export class HttpSession {
     if (login !== undefined) target.redactor.add(login.slice('Basic '.length))
   }
 
-  /** Undefined where the server keeps no sessions. */
+  /** Undefined if the server uses no sessions. */
   get id(): string | undefined {
     return this.#id
   }
 
-  /** Takes the session id from a response to a message. A server may name another with each; the latest is used. */
+  /** Reads the session id of a response. A server may send a new one with each response; the latest is used. */
   learn(answer: HttpAnswer): void {
     const id = answer.fields.get('mcp-session-id')
     if (id === undefined || id === this.#namedId) return
@@ -92,7 +92,7 @@ export class HttpSession {
       this.target.log('warn', 'its session id is ignored: it must be visible ASCII, 1024 characters at most')
   }
 
-  /** Takes the cookies of a response. They go to every address of the server until it takes them back. */
+  /** Reads the cookies of a response. Every address of the server gets them until the server removes them. */
   learnCookies(answer: HttpAnswer): void {
     const { redactor, limits } = this.target
     for (const field of answer.fields.all('set-cookie')) {
@@ -102,21 +102,20 @@ export class HttpSession {
       if (takenBack.test(field)) this.#cookies.delete(name)
       else if (this.#cookies.has(name) || this.#cookies.size < limits.cookiesMax)
         this.#cookies.set(name, pair.trim())
-      // All of them: a secret in use stays known, however many cookies the server sets.
+      // Adds all cookies, so that new cookies do not displace a secret that is in use.
       for (const [known, each] of this.#cookies)
         redactor.add(each.slice(known.length + 1).replaceAll('"', ''))
     }
   }
 
-  /** Of what belongs to the session, which a message that says by itself what it is does not. */
+  /** The fields of the session. A message without a session carries `mirrored` fields instead. */
   #sessionFields(): string {
-    // Both were looked at when they came.
+    // Both values were checked when they arrived.
     const id = this.#id === undefined ? '' : `Mcp-Session-Id: ${this.#id}\r\n`
     return this.version === undefined ? id : `${id}MCP-Protocol-Version: ${this.version}\r\n`
   }
 
-  /** The target of a redirect that may be followed: it stays within the origin and keeps the method, as every redirect of a
-   * GET does. */
+  /** Returns the target of a redirect that may be followed: it stays in the origin and keeps the method. */
   redirect(answer: HttpAnswer, method: HttpAsk['method'], from: URL): URL | undefined {
     if (!redirects[method].includes(answer.status)) return undefined
     const to = resolvedAddress(answer.fields.get('location'), from)
@@ -124,12 +123,12 @@ export class HttpSession {
   }
 
   /**
-   * The request line and the fields (RFC 9112, sections 3 and 5).
+   * The request line and the header fields (RFC 9112, sections 3 and 5).
    *
-   * @throws TypeError when a field would end early, or cannot be written
+   * @throws TypeError when a field contains a line end or a character that cannot be sent
    */
   headOf(ask: HttpAsk, url: URL, credential: Credential | undefined): string {
-    // Each time: a secret in use stays known, however many cookies the server sets.
+    // Added for each request, so that new cookies do not displace a secret that is in use.
     if (credential !== undefined) this.target.redactor.addCredential(credential.secret)
     if (this.#id !== undefined) this.target.redactor.add(this.#id)
     this.#fixed ??= fixedFields(this.target)
@@ -145,7 +144,7 @@ export class HttpSession {
   }
 }
 
-/** The bytes of a field, a character each (HTML, server-sent events: Last-Event-ID). */
+/** The UTF-8 bytes of the text, one character each (HTML, server-sent events: Last-Event-ID). */
 function inUtf8(text: string): string {
   return Buffer.from(text).toString('latin1')
 }
@@ -160,7 +159,7 @@ function fixedFields({ url, headers }: HttpTarget): string {
   return written([...fixed, ...own.flat()])
 }
 
-/** Names and values in turn, as lines. */
+/** Writes names and values, in turn, as lines. */
 function written(fields: readonly string[]): string {
   let lines = ''
   for (let at = 0; at + 1 < fields.length; at += 2) lines += fieldLine(fields[at] ?? '', fields[at + 1] ?? '')

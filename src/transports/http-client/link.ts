@@ -1,13 +1,13 @@
-// A connection to a remote server: every message of ours is a POST.
+// A connection to a remote server: a POST carries every message of the proxy.
 //
-// MCP 2025-03-26 to 2025-11-25, Transports, Streamable HTTP. Answers come back as JSON or as events, each handed on as it arrives. A
-// message that does not get through fails alone; the connection ends when the server has forgotten the session, or cannot be
-// reached while nothing else is on its way.
+// MCP 2025-03-26 to 2025-11-25, Transports, Streamable HTTP. Answers arrive as JSON or as events, and are
+// delivered immediately. If one message fails, only its request fails. The connection ends when the server
+// has forgotten the session, or when it is unreachable and no other request is in flight.
 //
-// MCP 2024-11-05, Transports, HTTP with SSE. Answers come on the one stream of the server, which names the address for the POSTs, and
-// whose end is the end of the session. If it may be either, only `initialize` chooses (MCP 2025-03-26, Transports, backwards
-// compatibility): if its POST is refused with 400, 404 or 405 and not in JSON-RPC, the address may be that of an older server. A
-// server that accepts no POST (405) may refuse it in JSON-RPC.
+// MCP 2024-11-05, Transports, HTTP with SSE. Answers arrive on the only stream of the server, which names the
+// address for POSTs, and whose end is the end of the session. If the transport is unknown, `initialize`
+// decides (MCP 2025-03-26, Transports, backwards compatibility): a refusal with 400, 404 or 405 that is not
+// JSON-RPC may come from an older server. A refusal with 405 may also be JSON-RPC.
 
 import type { Message } from '../../jsonrpc/splice.js'
 import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
@@ -27,21 +27,20 @@ import { ServerStream } from './server-stream.js'
 import { HttpSession } from './http-session.js'
 
 export interface LinkOptions {
-  /** Whether the server speaks HTTP+SSE: `maybe` where it may refuse Streamable HTTP. */
+  /** Whether the server uses HTTP+SSE. `maybe`: the server may refuse Streamable HTTP. */
   readonly older?: 'yes' | 'maybe'
-  /** The server has turned out to speak HTTP+SSE, or not to. */
+  /** Reports that the server uses HTTP+SSE, or that it does not. */
   readonly onOlder?: (isOlder: boolean) => void
 }
 
 const refusals: readonly unknown[] = [400, 404, 405]
 
-/** One session with one server. */
 export class HttpLink implements Connection {
-  /** Its owner limits what it sends by `backlogBytes`. */
+  /** Always false: the owner limits its messages by `backlogBytes`. */
   readonly congested = false
   isReading = true
   readonly #onOlder: LinkOptions['onOlder']
-  /** Whether a refusal of `initialize` may mean HTTP+SSE: the server has answered nothing yet. */
+  /** Whether a refusal of `initialize` may mean HTTP+SSE. False after the first answer of the server. */
   #mayBeOlder: boolean
   /** That refusal, until a server of HTTP+SSE has answered. */
   #refusal: TransportError | undefined
@@ -53,17 +52,17 @@ export class HttpLink implements Connection {
   #closing: Promise<void> | undefined
   readonly #posts = new ChurnMap<number, MessagePost>()
   #number = 0
-  /** Of messages that may be sent again, since they are not answered. */
+  /** The bytes of messages without an answer, which the proxy may send again. */
   backlogBytes = 0
-  /** Called when the server has taken every message that has no answer. */
+  /** Called when the server has accepted every message that has no answer. */
   #onQuiet: (() => void) | undefined
-  /** The message that the server must take before any other is sent. */
+  /** The message that the server must accept before the proxy sends another. */
   #gate: MessagePost | undefined
   #gateTimer: { cancel(): void } | undefined
-  /** Messages that wait for that, or for the address of an older server. */
+  /** Messages that wait for `#gate`, or for the address of an older server. */
   #held: MessagePost[] = []
   #isForgotten = false
-  /** Its messages say by themselves what they speak. */
+  /** Whether messages carry their revision and no session id. */
   #isSessionless = false
 
   constructor(target: HttpTarget, agent: HttpAgent, { older, onOlder }: LinkOptions = {}) {
@@ -73,12 +72,12 @@ export class HttpLink implements Connection {
     this.#stream = new ServerStream(this.#session, this, older === 'yes')
   }
 
-  /** Answers come on the stream of the server, so that a message is done once it is taken. */
+  /** Answers arrive on the stream of the server, so a POST is done once the server has accepted it. */
   get answersElsewhere(): boolean {
     return this.#stream.isOlder
   }
 
-  /** The server has a separate stream, on which the answer to a request that it has accepted (202) may come. */
+  /** Whether the server has a standalone stream. The answer to an accepted request (202) may arrive there. */
   get listens(): boolean {
     return this.#stream.isStandalone
   }
@@ -102,7 +101,7 @@ export class HttpLink implements Connection {
     this.backlogBytes += bytes.length
     if (head.method === 'initialize') this.#isSessionless = false
     else if (post.mirrored !== undefined && !this.answersElsewhere) this.#isSessionless = true
-    // Later: the sender must have returned before its handler is called.
+    // Deferred, because the sender must have returned before its handler is called.
     if (this.#isForgotten) setImmediate(() => this.#refuse(post))
     else this.#post(post)
   }
@@ -118,17 +117,17 @@ export class HttpLink implements Connection {
     return this.#closing
   }
 
-  /** The message did not get through, or its answer will not come. */
+  /** A message did not arrive, or its answer will not come. */
   failed(post: MessagePost, error: TransportError): void {
     if (this.#mayBeOlder && post.head.method === 'initialize' && isRefusal(error))
       return this.#tryOlder(post, error)
     this.#tellFailed(post, error)
-    // Other requests in flight show that the server can be reached.
+    // Another request in flight shows that the server can be reached.
     const isAlone = this.#posts.size === 1 && !this.answersElsewhere
     if (error.code === 'TRANSPORT_UNREACHABLE' && isAlone) this.end(error)
   }
 
-  /** The server does not know the session any more, and has not taken the message. */
+  /** The server no longer knows the session, and has not processed the message. */
   forgotten(post: MessagePost, status: number): void {
     this.#tellFailed(post, forgetful(status))
     if (this.answersElsewhere) this.end(forgetful(status))
@@ -145,7 +144,7 @@ export class HttpLink implements Connection {
 
   // Messages of the server.
 
-  /** Hands on what was read in `message`; `during` is the request of ours on whose stream it came. */
+  /** Delivers the messages in `message`. `during` is the request whose response stream carried it. */
   deliver(
     message: Line | LongLine,
     received: readonly ReceivedMessage[],
@@ -161,11 +160,11 @@ export class HttpLink implements Connection {
       else this.#sink.received(each, during)
   }
 
-  /** A message on the stream of the server. One that answers there may keep the stream of the request open for ever. */
+  /** Delivers a message of the server's stream. Such an answer may leave the stream of its request open for ever. */
   unasked(message: Line | LongLine): void {
     if (this.#isClosed) return
     const received = readMessages(message)
-    // Before it is delivered: afterwards the request may be gone.
+    // Found before the delivery, which may remove the request.
     const posts = this.answersElsewhere ? [] : received.map((each) => this.#request(answeredId(each)))
     this.deliver(message, received, undefined)
     for (const post of posts) post?.cancel()
@@ -187,7 +186,7 @@ export class HttpLink implements Connection {
     this.#onOlder?.(false)
   }
 
-  /** The server does not know the session any more: requests in flight may end, and nothing new is sent. */
+  /** The server no longer knows the session: requests in flight may end, and the proxy sends no new ones. */
   forget(): void {
     if (this.#isForgotten || this.#isClosed) return
     this.#isForgotten = true
@@ -196,7 +195,7 @@ export class HttpLink implements Connection {
     this.#endWhenIdle()
   }
 
-  /** A server that speaks neither transport is described best by what it said first. */
+  /** If a server supports neither transport, its first refusal describes it best. */
   end(cause: TransportError | undefined): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -210,13 +209,13 @@ export class HttpLink implements Connection {
     return [...this.#posts.values()].find(({ head }) => head.id === id)
   }
 
-  /** Two POSTs may overtake each other, and a server must not be called before it has taken `notifications/initialized`. */
+  /** One POST may overtake another, and a server must process `notifications/initialized` before any call. */
   #post(post: MessagePost): void {
     if (this.#gate !== undefined || !this.#stream.hasAddress) return void this.#held.push(post)
     if (post.head.method === 'notifications/initialized') {
       const { timers, limits } = this.#session.target
       this.#gate = post
-      // A server that says nothing to it is called all the same.
+      // A server that does not answer this notification is called all the same.
       this.#gateTimer = timers.setTimer(limits.readyMs, () => this.#openGate())
     }
     if (!this.#passes('out', post.bytes)) return
@@ -247,7 +246,7 @@ export class HttpLink implements Connection {
     if (!this.#isClosed) this.#sink?.failed?.(head.id, error)
   }
 
-  /** The server did not accept it, so its sender may send it to the next session. */
+  /** The server has not accepted the message, so its sender may send it in the next session. */
   #refuse(post: MessagePost): void {
     this.#tellFailed(post, forgetful())
     post.cancel()
@@ -257,20 +256,20 @@ export class HttpLink implements Connection {
     if (this.#posts.size === 0) this.end(forgetful())
   }
 
-  /** The last notifications, such as a cancel, get a moment to arrive; those that have no address yet are dropped. */
+  /** The last notifications, such as a cancel, get a moment to arrive. Without an address they are dropped. */
   async #finish(): Promise<void> {
     if (this.#isClosed) return
     for (const post of this.#held.splice(0))
       if (this.#stream.hasAddress && post.head.id === undefined) this.#held.push(post)
       else post.cancel()
-    // Later in any case: the caller may be a receiver of a message.
+    // Always asynchronous, because the caller may be the handler of a message.
     await (this.#isTelling() ? this.#briefly((done) => (this.#onQuiet = done)) : undefined)
     this.#stop()
     if (!this.answersElsewhere && !this.#isForgotten) await this.#deleteSession()
     this.end(undefined)
   }
 
-  /** MCP, Transports: session management. A server may refuse it (405). */
+  /** MCP, Transports: session management. A server may refuse the request (405). */
   async #deleteSession(): Promise<void> {
     const session = this.#session
     if (session.id === undefined) return
@@ -298,13 +297,13 @@ export class HttpLink implements Connection {
     for (const post of this.#posts.values()) post.cancel()
   }
 
-  /** Whether the message may pass the tap. Bodies are tapped as lines; headers, which hold credentials, are not. */
+  /** Whether the tap lets the message pass. It sees bodies as lines, and no headers, which contain credentials. */
   #passes(direction: 'in' | 'out', line: Line): boolean {
     return messagePassesTap(this.#sink, direction, line, (cause) => this.end(cause))
   }
 }
 
-/** Whether a server of the older transport may refuse like this. One that refuses the revision has read the message. */
+/** Whether the error may be the refusal of an older server. A server that refuses the revision has read the message. */
 function isRefusal({ code, details }: TransportError): boolean {
   const { body, status } = details ?? {}
   if (typeof body === 'string' && /protocol.?version/i.test(body)) return false

@@ -1,4 +1,4 @@
-// One message of ours on its way: the POST that carries it, and the response, as JSON or as an event stream.
+// One message of the proxy: its POST, and the response, as JSON or as an event stream.
 
 import { batchMembers, isBatch, type ReceivedMessage, readMessage } from '../../jsonrpc/frame.js'
 import { claimedIds } from '../../jsonrpc/id-finder.js'
@@ -27,21 +27,21 @@ const TOO_MANY = 429
 
 const ACCEPT = 'application/json, text/event-stream'
 
-/** Sends one message and reads everything that belongs to it. */
+/** Sends one message and reads its whole response. */
 export class MessagePost implements ResponseHandler, StreamOwner {
   readonly head: MessageHead
   readonly bytes: Line
   readonly number: number
-  /** The header fields that repeat what it says; undefined where it is of a session. */
+  /** The header fields that repeat parts of the message; undefined for a message of a session. */
   readonly mirrored: readonly string[] | undefined
   readonly #session: HttpSession
   readonly #link: HttpLink
-  /** An answered or abandoned message gets a moment in which the server may end the exchange. */
+  /** After `answered` or `abandoned`, the server gets a moment to end the exchange. */
   #state: 'waits' | 'answered' | 'abandoned' | 'ended' = 'waits'
   #request: OutgoingRequest | undefined
-  /** The response, where it is JSON. */
+  /** The response, if it is JSON. */
   #body: HttpAnswer | undefined
-  /** The response, where it is events, and the responses that go on with it. */
+  /** The response, if it is an event stream, with the responses that continue it. */
   #stream: ResponseStream | undefined
   #timeout: Timer
 
@@ -85,7 +85,7 @@ export class MessagePost implements ResponseHandler, StreamOwner {
     if (this.#state === 'waits') this.#lingers('abandoned')
   }
 
-  /** Drops everything; only the end is reported. */
+  /** Drops the request and its response. The link learns only that the message has ended. */
   cancel(): void {
     if (this.#state === 'ended') return
     this.#state = 'ended'
@@ -100,12 +100,12 @@ export class MessagePost implements ResponseHandler, StreamOwner {
     return setDeadline(this.#session.target.timers, ms, late)
   }
 
-  /** Whether it is a request whose answer comes in the response to its POST. */
+  /** Whether the response to the POST carries the answer. */
   get #isAnsweredHere(): boolean {
     return this.head.id !== undefined && !this.#link.answersElsewhere
   }
 
-  /** The server gets a moment to end the exchange by itself. A message that is not on its way has none to end. */
+  /** Gives the server a moment to end the exchange by itself, unless no request is in flight. */
   #lingers(state: 'answered' | 'abandoned'): void {
     if (this.#state === 'ended') return
     this.#state = state
@@ -120,7 +120,7 @@ export class MessagePost implements ResponseHandler, StreamOwner {
     this.cancel()
   }
 
-  // ResponseHandler: what becomes of the POST.
+  // ResponseHandler: the result of the POST.
 
   troubled(error: TransportError): void {
     this.#fail(error)
@@ -135,7 +135,7 @@ export class MessagePost implements ResponseHandler, StreamOwner {
     const isAnswer = type === 'application/json' || type === 'text/event-stream'
     const comesLater = status === ACCEPTED && this.#link.listens && !isAnswer
     if (!this.#isAnsweredHere || comesLater) {
-      // The body is ignored. One of these may have no end.
+      // The body is ignored. The body of an event stream, or one without a length, may never end.
       if (type === 'text/event-stream' || answer.head.framing.kind === 'close') return this.cancel()
       this.#lingers('abandoned')
       return readExcerpt(answer, () => this.cancel())
@@ -155,7 +155,7 @@ export class MessagePost implements ResponseHandler, StreamOwner {
     }
   }
 
-  /** The error of a tool that may be called less often is not asked for again. */
+  /** A JSON-RPC error of a rate limit is an answer, so the request is not repeated. */
   isAnswer({ status }: HttpAnswer, body: string): boolean {
     const error = status === TOO_MANY ? errorTo(this.head.id, body) : undefined
     return error !== undefined && retryIn(error) !== undefined
@@ -170,7 +170,7 @@ export class MessagePost implements ResponseHandler, StreamOwner {
       ? status === 404
       : forgetsSession(this.#session, head, { status, error, body })
     if (isForgotten) return this.#forgotten(status)
-    // Of the first request these say nothing about the server, regardless of their body.
+    // For the first request, these statuses say nothing about the server, even if the body is JSON-RPC.
     const isOverruled = head.method === DISCOVER && (status >= 500 || status === 408 || status === TOO_MANY)
     if (error === undefined || status === 401 || status === 403 || isOverruled)
       return this.#fail(noAnswer(target, answer, body))
@@ -178,7 +178,7 @@ export class MessagePost implements ResponseHandler, StreamOwner {
     this.cancel()
   }
 
-  // StreamOwner: what comes in events.
+  // StreamOwner: the events of the response.
 
   onMessage(message: Line | LongLine): void {
     if (this.#state === 'ended') return
@@ -194,22 +194,22 @@ export class MessagePost implements ResponseHandler, StreamOwner {
 
   onOversize(found: RequestId | undefined, bytes: number, isCall: boolean): void {
     this.#link.oversize(isCall ? found : this.head.id, bytes, isCall)
-    // An answer that is too long is not read further: it may have no end.
+    // An oversize answer may never end, so the proxy stops reading it.
     if (!isCall) this.cancel()
   }
 
-  /** The stream is resumed where it was, as often as it brings something new. */
+  /** Resumes the stream, as long as it delivers new events. */
   onCut(cut: StreamCut): void {
     const { lastEventId = '', attempts = 0 } = this.#stream ?? {}
     if (this.#state === 'answered') return this.cancel()
-    // An empty id resets the ids before it (HTML, server-sent events).
+    // An empty id resets the earlier ids (HTML, server-sent events).
     const isResumable = lastEventId !== '' && attempts < this.#session.target.limits.resumesMax
     if (cut.isPassing && isResumable) return void this.#stream?.reopen(cut)
     if (cut.error !== undefined && !cut.isPassing) return this.#fail(cut.error)
     this.#retryCut(`the event stream ended before the answer (${cut.what})`)
   }
 
-  /** A request whose answer was cut is sent again where nothing is done twice by that. */
+  /** Repeats a request whose answer was cut, if the request has no second effect. */
   #retryCut(what: string): void {
     const isRepeated = this.#state === 'waits' && this.#request?.retryCut() === true
     if (!isRepeated) this.#fail(failure('TRANSPORT_IO', what))
@@ -228,12 +228,12 @@ export class MessagePost implements ResponseHandler, StreamOwner {
       }
       const received = readMessages(body)
       if (received.some((each) => this.#forgets(each))) return this.#forgotten(200)
-      // A batch holds the answer among others; anything else would leave the request waiting.
+      // A batch contains the answer among others. Without the answer, the request would wait for ever.
       if (received.some((each) => answers(each, this.head.id))) {
         this.#deliver(body, received)
         return this.cancel()
       }
-      // The server may be out of step, so that its next answer on this connection would be the wrong one too.
+      // The server may have mixed up its answers, so the connection is not used again.
       answer.drop()
       const text = joinedLine(body).toString('utf8', 0, EXCERPT_BYTES_MAX)
       this.#fail(noAnswer(this.#session.target, answer, text))
@@ -250,30 +250,30 @@ export class MessagePost implements ResponseHandler, StreamOwner {
     this.#link.deliver(message, received, this.head.id)
   }
 
-  /** The request was not executed. */
+  /** The server has not executed the request. */
   #forgotten(status: number): void {
     this.#link.forgotten(this, status)
     this.cancel()
   }
 
-  /** Whether an answer with status 200 says that there is no such session. */
+  /** Whether an answer with status 200 means that the session is lost. */
   #forgets(received: ReceivedMessage): boolean {
     if (received.kind !== 'error' || !answers(received, this.head.id)) return false
     return forgetsSession(this.#session, this.head, { status: 200, error: received })
   }
 }
 
-/** A version goes into a header, so it has to look like one. */
+/** The version becomes a header value, so it must be printable. */
 const headerText = /^[\x21-\x7e]{1,64}$/
 
-/** The messages of a body or of an event: several where it is a batch. */
+/** Reads the messages of a body or an event; a batch contains several. */
 export function readMessages(message: Line | LongLine): readonly ReceivedMessage[] {
   if (message instanceof LongLine) return [readLong(message)]
   const lines = isBatch(message) ? batchMembers(message) : [message]
   return lines.map((line) => readMessage(line))
 }
 
-/** Whether a message is the answer to that request, or was meant to be. */
+/** Whether a message answers this request, or claims to. */
 export function answers(received: ReceivedMessage, id: RequestId | undefined): boolean {
   if (id === undefined) return false
   const answered = received.kind === 'unreadable' ? claimedIds(received.line) : [answeredId(received)]

@@ -6,49 +6,48 @@ import type { Runtime } from '../../runtime/runtime.js'
 import type { Redactor } from '../../text/redactor.js'
 import type { DoubtfulRefusals } from './forgotten-session.js'
 
-/** Time and chance, from outside. */
 export type HttpTimers = Pick<Runtime, 'now' | 'setTimer' | 'random'>
 
 export interface CredentialsRefusal {
   readonly message: string
-  /** The remedy; undefined when the message is complete. */
+  /** Undefined if the message is complete. */
   readonly remedy: string | undefined
 }
 
-/** The limits of a connection, with their usual values. */
+/** The limits of a connection, with their default values. */
 const limits = {
   sse: {
     dataBytesMax: 67_108_864, // 64 MiB
     fieldBytesMax: 1024,
   },
-  /** A JSON answer, or a batch of them: servers send files, over HTTP as over stdio. */
+  /** The longest JSON answer or batch. Servers send files over HTTP as they do over stdio. */
   answerBytesMax: 67_108_864, // 64 MiB
-  /** Every call in flight holds a socket, and so does the standalone stream of each of the thousand sessions of a front. */
+  /** Every call in flight uses a socket, and so does the standalone stream of each of the thousand sessions of a front. */
   socketsMax: 2048,
   /**
-   * Shorter than what servers keep an idle connection open for, so that a request does not meet its end: Node's own
-   * close theirs after five seconds.
+   * Servers close idle connections, Node's after five seconds. The proxy closes them earlier, so that no
+   * request meets a closed connection.
    */
   idleSocketMs: 4000,
-  /** Until a socket is connected and, for https, encrypted. */
+  /** The time until a socket is connected and, for https, encrypted. */
   connectMs: 10_000,
-  /** For a notification or an answer of ours, until the server has taken it. */
+  /** The time until the server has accepted a notification or an answer of the proxy. */
   acceptMs: 30_000,
-  /** Until a server is called that has not said that it took `notifications/initialized`. */
+  /** The time after which calls start if the server has not accepted `notifications/initialized`. */
   readyMs: 5000,
-  /** For a request, in all; the owner of the connection gives up before. */
+  /** The total time of a request. The owner of the connection stops waiting earlier. */
   answerMs: 660_000,
-  /** How much longer than the owner's longest time that is. */
+  /** How much longer `answerMs` is than the longest timeout of the owner. */
   answerMarginMs: 60_000,
-  /** For the answer to a request that is endless: the longest time that a timer has. */
+  /** The total time of a request without an end: the longest delay of a timer. */
   endlessMs: 2_147_483_647,
-  /** After a cancel, or when an answered stream goes on, until the exchange is dropped. */
+  /** How long an exchange may continue after a cancel or after its answer. */
   lingerMs: 5000,
-  /** For the last words of a connection that is closed. */
+  /** How long a closing connection waits for its last notifications. */
   closeMs: 1000,
   retryAfterMsMax: 60_000,
   redirectsMax: 3,
-  /** Attempts to resume one answer without any event in between. */
+  /** Attempts to resume one answer without a new event between them. */
   resumesMax: 5,
   reconnectMsMin: 100,
   reconnectMsMax: 60_000,
@@ -59,33 +58,32 @@ const limits = {
 export type HttpClientLimits = Readonly<typeof limits>
 export const defaultHttpClientLimits: HttpClientLimits = limits
 
-/** One server as the transports see it. */
+/** One server as the transports know it. */
 export interface HttpTarget {
   readonly url: URL
-  /** The proxy on the way there, without its credentials; undefined where there is none. */
+  /** The address of the proxy to the server, without its credentials; undefined without a proxy. */
   readonly via?: string | undefined
-  /** From the configuration; sent to this origin and to no other. */
+  /** From the configuration. Only this origin gets them. */
   readonly headers: Readonly<Record<string, string>>
   readonly credentials: HttpCredentials | undefined
-  /** Knows what must not be repeated, though the server may say it: values of headers, keys in the address, cookies. */
+  /** Redacts header values, keys in the address, and cookies, which the server may repeat. */
   readonly redactor: Redactor
-  /** How often a message is sent again that provably was not taken, or may safely be taken twice. */
+  /** How often a message is sent again that the server has not accepted, or may safely get twice. */
   readonly retries: number
   readonly retryDelayMs: number
-  /** No connection can be made; the message is sent again later. */
+  /** Called when no connection can be made. The message is sent again later. */
   readonly onUnreachable?: () => void
-  /** Before a lost event stream is opened again, unless the server says otherwise. */
+  /** The delay before a lost event stream is opened again, unless the server names another. */
   readonly reconnectMs: number
-  /** The header fields that repeat what a message of ours says, names and values in turn; undefined for one of a session. */
+  /** Returns header fields that repeat parts of a message, names and values in turn; undefined for a session. */
   readonly mirror?: ((message: Line, method: string | undefined) => readonly string[] | undefined) | undefined
   /**
-   * Says what a refusal of our credentials means; `words` are the server's, without secrets.
-   *
-   * Undefined when the refusal is not about credentials.
+   * Explains a refusal of the credentials. `words` is the text of the server, without secrets. Returns
+   * undefined if the refusal is not about credentials.
    */
   readonly refusal: (status: number, words: string) => CredentialsRefusal | undefined
   readonly log: (level: 'debug' | 'warn', message: string) => void
-  /** Logs every request; undefined when tracing is off. */
+  /** Logs every request; undefined if tracing is off. */
   readonly trace: ((message: string) => void) | undefined
   /** Shared by all connections to the server. */
   readonly refusals: DoubtfulRefusals
@@ -95,34 +93,33 @@ export interface HttpTarget {
   readonly limits: HttpClientLimits
 }
 
-/** The credentials of one request; never logged. */
+/** The credentials of one request. They are never logged. */
 export interface Credential {
-  /** Header fields: a name, its value, the next name, and so on. */
+  /** Header fields: names and values in turn. */
   readonly fields: readonly string[]
-  /** The part of them that must not be repeated. */
+  /** The part of the fields that must not be repeated. */
   readonly secret: string
 }
 
-/** The answer of a server that refused a credential. */
 export interface CredentialRefusal {
   /** 401 or 403. */
   readonly status: number
-  /** Its `WWW-Authenticate` fields, as they came (RFC 9110, section 11.6.1). */
+  /** The `WWW-Authenticate` fields of the response, unchanged (RFC 9110, section 11.6.1). */
   readonly challenges: readonly string[]
-  /** The JSON-RPC method of the request; undefined where it had none. */
+  /** The JSON-RPC method of the request; undefined without one. */
   readonly rpc?: string | undefined
 }
 
 /**
- * 'again' where another credential is worth a try, 'other' where it is one that was there before and may be refused too; an error
- * takes the place of the server's refusal.
+ * `again`: another credential may work. `other`: an older credential may work, or may be refused too. An
+ * error replaces the refusal of the server.
  */
 export type CredentialVerdict = 'again' | 'other' | TransportError | undefined
 
-/** Credentials that change while a connection lasts. */
+/** Credentials that may change while a connection is open. */
 export interface HttpCredentials {
-  /** The credential of a request, synchronously where it is known; undefined where there is none yet. Rejects with TransportError. */
+  /** The credential of a request, synchronously if it is known; undefined without one. Rejects with TransportError. */
   credential(): Credential | undefined | Promise<Credential | undefined>
-  /** The server refused a request that carried `sent`, or no credential. Never rejects. */
+  /** The server refused a request with the credential `sent`, or without one. Never rejects. */
   refused(sent: Credential | undefined, refusal: CredentialRefusal): Promise<CredentialVerdict>
 }

@@ -1,8 +1,8 @@
-// One HTTP request of a session, until there is a response to it or none will come.
+// One HTTP request of a session, until its response arrives or it fails.
 //
-// The request follows redirects within the origin, renews a refused credential once, and is sent again where it cannot take
-// effect twice: no connection was made, the server said that it had not accepted the request (429, 503 with Retry-After), or
-// the request only reads, or is an answer, of which the first counts. All attempts are within `retries`.
+// The request follows redirects within the origin and renews a refused credential once. It is sent again only
+// if it cannot take effect twice: no connection was made, the server did not accept it (429, or 503 with
+// Retry-After), or it only reads or is an answer, of which the first counts. `retries` limits all attempts.
 
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { type HttpAnswer, type ClientSocket, type ClientSocketUser, socketTrouble } from '../http1/client.js'
@@ -12,33 +12,33 @@ import { failure, unreachable } from './failure.js'
 import type { Credential, CredentialVerdict } from './options.js'
 import type { HttpAsk, HttpSession } from './http-session.js'
 
-/** Exactly one of `responded`, `refused` and `troubled` is called for each time that it is sent, unless it is cancelled. */
+/** Each attempt that is not cancelled calls exactly one of `responded`, `refused` and `troubled`. */
 export interface ResponseHandler {
   responded(answer: HttpAnswer): void
-  /** The server has refused it (400 and above), and it is not sent again; `body` is the beginning of the response. */
+  /** The server has refused the request (400 and above). `body` is the beginning of the response. */
   refused(answer: HttpAnswer, body: string): void
   isAnswer?(answer: HttpAnswer, body: string): boolean
-  /** There is no response that could be used; `status` is that of a refusal for which the credentials gave `error`. */
+  /** There is no usable response. `status` belongs to a refusal for which the credentials returned `error`. */
   troubled(error: TransportError, status?: number): void
 }
 
 export class OutgoingRequest implements ClientSocketUser {
-  /** The address that the response comes from. */
+  /** The address that answers the request. A redirect changes it. */
   url: URL
   readonly #session: HttpSession
   readonly #ask: HttpAsk
   readonly #handler: ResponseHandler
-  /** `held` until the next attempt, for a credential, or for the verdict on a refused one. */
+  /** `held`: the request waits for its next attempt, for a credential, or for the verdict on a refusal. */
   #state: 'held' | 'sent' | 'over' = 'held'
   #credential: Credential | undefined
   #socket: ClientSocket | undefined
-  /** Until the next attempt begins, or until the connection of this one is late. */
+  /** Fires when the next attempt begins, or when the connection of this attempt is late. */
   #timer: { cancel(): void } | undefined
   #startedAt = 0
   #redirects = 0
   #retried = 0
   #verdicts = 0
-  /** One more once a credential is tried that was there before. */
+  /** Two after an older credential is tried. */
   #verdictsMax = 1
   #isAbandoned = false
 
@@ -51,17 +51,17 @@ export class OutgoingRequest implements ClientSocketUser {
     else this.#after(ask.afterMs)
   }
 
-  /** Whether it is not on its way now, but will be. */
+  /** Whether the request is not sent now, but will be. */
   get isHeld(): boolean {
     return this.#state === 'held'
   }
 
-  /** The response is not needed any more: the request is not sent again. */
+  /** The response is no longer needed, so the request is not sent again. */
   abandon(): void {
     this.#isAbandoned = true
   }
 
-  /** Calls its handler no more and drops the connection. */
+  /** Closes the connection, and calls the handler no more. */
   cancel(): void {
     this.#state = 'over'
     this.#timer?.cancel()
@@ -83,7 +83,7 @@ export class OutgoingRequest implements ClientSocketUser {
     )
   }
 
-  /** Sends it again later, since its response was cut; false where it must not be. */
+  /** Sends the request again later, because its response was cut. Returns false if that is not allowed. */
   retryCut(): boolean {
     return this.#retriesTrouble(false)
   }
@@ -109,12 +109,12 @@ export class OutgoingRequest implements ClientSocketUser {
       const giveUp = (): void => socket.close(new Error(`no connection within ${limits.connectMs} ms`))
       if (!socket.isConnected) this.#timer = timers.setTimer(limits.connectMs, giveUp)
     } catch (error) {
-      // A header cannot be sent. The caller must have returned before it is called back.
+      // A header cannot be sent. The caller must return before its handler is called.
       setImmediate(() => this.failed(error))
     }
   }
 
-  // ClientSocketUser: what becomes of the request.
+  // ClientSocketUser: the result of the request.
 
   connected(): void {
     this.#timer?.cancel()
@@ -146,12 +146,12 @@ export class OutgoingRequest implements ClientSocketUser {
     this.#timer?.cancel()
     const neverSent = this.#socket?.isConnected !== true
     const trouble = socketTrouble(error)
-    // A failure with a remedy lasts until a person does something.
+    // A failure with a remedy lasts until a person acts.
     if (trouble.remedy === undefined && this.#retriesTrouble(neverSent)) this.#trace(trouble.message)
     else this.#fail(unreachable(this.#session.target, trouble, neverSent))
   }
 
-  /** The verdict on a refusal; undefined when it is not about a credential that may change. */
+  /** Asks for the verdict on a refusal; undefined if the refusal is not about a credential that may change. */
   #verdictOn(answer: HttpAnswer): Promise<CredentialVerdict> | undefined {
     const { status } = answer
     const { credentials } = this.#session.target
@@ -221,7 +221,7 @@ export class OutgoingRequest implements ClientSocketUser {
     return true
   }
 
-  /** A line at level `debug`. It has no address and no header field, because both may hold credentials. */
+  /** Logs at level `debug`, without addresses and header fields, because both may contain credentials. */
   #trace(what: string): void {
     const { trace, timers } = this.#session.target
     if (trace === undefined) return

@@ -1,8 +1,8 @@
 // Chooses the proxy for the connections to a server.
 //
-// No standard defines `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; they are read here as curl and most others do.
-// An address of this machine, or one that is only valid on its link (where clouds have their metadata servers), means another
-// machine to a proxy, so it is never asked for through one.
+// No standard defines `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; this code reads them as curl and most
+// others do. No proxy is used for an address of this machine or a link-local address (metadata servers of
+// clouds), because the address means another machine to a proxy.
 
 import { BlockList, isIP } from 'node:net'
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
@@ -11,16 +11,16 @@ import { hasDoubtfulAuthority } from '../address.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** `own` is what the configuration of the server says: an address, or false for none. */
+/** `own` comes from the configuration of the server: an address, or false for no proxy. */
 export interface ProxyWish {
   readonly own: string | false | undefined
   readonly env: Environment
 }
 
 /**
- * The proxy for an address; undefined when it is reached directly.
+ * Returns the proxy for an address; undefined if the server is reached directly.
  *
- * @throws TransportError when what is configured is no proxy that can be spoken to
+ * @throws TransportError when the configured value is not the address of an HTTP proxy
  */
 export function proxyFor(url: URL, { own, env }: ProxyWish): URL | undefined {
   if (own === false || isNearby(url.hostname)) return undefined
@@ -39,14 +39,14 @@ export function isNearby(hostname: string): boolean {
   return /(?:^|\.)localhost$|^metadata(?:\.google\.internal)?$/.test(host)
 }
 
-/** As curl has it, the lower case stands above the upper. */
+/** As in curl, the name in lower case takes precedence. */
 function variableIn(env: Environment, name: string): readonly [name: string, value: string] {
   const lower = name.toLowerCase()
   const value = env[lower]?.trim() ?? ''
   return value === '' ? [name, env[name]?.trim() ?? ''] : [lower, value]
 }
 
-/** Most variables have no scheme in them; the value may hold a password and is not repeated. */
+/** Most variables have no scheme. The value may contain a password, so no message repeats it. */
 function readProxy(text: string, from: string): URL {
   const address = text.includes('://') ? text : `http://${text}`
   const url = URL.canParse(address) && !hasDoubtfulAuthority(address) ? new URL(address) : undefined
@@ -67,7 +67,7 @@ function isExempt({ hostname, port, protocol }: URL, list: string): boolean {
   })
 }
 
-/** A name covers those below it, with or without a dot or an asterisk before it; an address may have a mask. */
+/** A name covers its subdomains, with or without a dot or an asterisk in front. An address may have a mask. */
 function covers(entry: string, host: string): boolean {
   if (entry === '*') return true
   const [address = '', mask] = bareHost(entry).split('/')
@@ -85,7 +85,7 @@ function covers(entry: string, host: string): boolean {
   return hostKind !== 0 && block.check(host, hostKind === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Without the brackets of an address in a URL, and without the dot that ends a name. */
+/** Removes the brackets of an address in a URL, and the final dot of a name. */
 function bareHost(hostname: string): string {
   return hostname.toLowerCase().replaceAll(/^\[|\]?\.?$/g, '')
 }

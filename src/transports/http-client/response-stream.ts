@@ -1,5 +1,5 @@
-// The events of a response, and of the responses that go on with it: of a POST, of the standalone stream of a server, or of the
-// one stream of HTTP+SSE (MCP 2025-11-25, Transports: resumability and redelivery).
+// The events of a response and of the responses that continue it: of a POST, of the standalone stream of a
+// server, or of the only stream of HTTP+SSE (MCP 2025-11-25, Transports: resumability and redelivery).
 
 import type { Line } from '../../jsonrpc/line.js'
 import { type LongLine, joinedLine } from '../../jsonrpc/long-line.js'
@@ -12,9 +12,9 @@ import type { HttpLink } from './link.js'
 import { OutgoingRequest } from './outgoing-request.js'
 import type { HttpAsk, HttpSession } from './http-session.js'
 
-/** The owner of a stream. It is not called any more once the stream is stopped. */
+/** The owner of a stream. A stopped stream does not call it. */
 export interface StreamOwner {
-  /** `open` has had a response whose events follow. */
+  /** The response to `open` has arrived, and its events follow. */
   onBegin?(): void
   onMessage(message: Line | LongLine): void
   onEvent?(type: string, data: Line): void
@@ -24,14 +24,14 @@ export interface StreamOwner {
 }
 
 export interface StreamCut {
-  /** The event in words. */
+  /** The cause in words. */
   readonly what: string
-  /** Whether the same stream may be there later. */
+  /** Whether the same stream may be available later. */
   readonly isPassing: boolean
-  /** Of a response that is no stream, or that refused the credentials. */
+  /** The status of a response that is no stream, or that refused the credentials. */
   readonly status?: number | undefined
   readonly error?: TransportError
-  /** The response that is no stream of events, and the beginning of its body. */
+  /** The response that is no event stream, and the beginning of its body. */
   readonly refusal?: { readonly answer: HttpAnswer; readonly body: string }
 }
 
@@ -43,16 +43,16 @@ export class ResponseStream {
   #request: OutgoingRequest | undefined
   #answer: HttpAnswer | undefined
   #parser: SseParser | undefined
-  /** The event after which the last GET asked, and when that was to leave. */
+  /** The last event id of the last GET, and the planned time of that GET. */
   #openedAfter: string | undefined
   #openedAt = 0
   /** The address after a redirect within the origin. */
   #movedTo: URL | undefined
   #isStopped = false
-  /** How often it was opened again since its last event with a new id. */
+  /** The number of times the stream was opened since its last event with a new id. */
   attempts = 0
 
-  /** `retry` is for the requests that open it. */
+  /** `retry` applies to the requests that open the stream. */
   constructor(session: HttpSession, link: HttpLink, owner: StreamOwner, retry?: HttpAsk['retry']) {
     this.#session = session
     this.#link = link
@@ -64,7 +64,7 @@ export class ResponseStream {
     return this.#movedTo ?? this.#session.url
   }
 
-  /** Whether the request that opens it waits for a credential, or until it is made again. */
+  /** Whether the request that opens the stream waits for a credential or for its next attempt. */
   get isHeld(): boolean {
     return this.#request?.isHeld === true
   }
@@ -73,12 +73,12 @@ export class ResponseStream {
     return this.#answer !== undefined
   }
 
-  /** The id after which the stream can be resumed; undefined while it has named none. */
+  /** The id after which the stream can be resumed; undefined without an id. */
   get lastEventId(): string | undefined {
     return this.#parser?.lastEventId ?? this.#openedAfter
   }
 
-  /** Asks for the events after the last one, always with GET, though the stream may have begun with a POST. */
+  /** Requests the events after the last one, always with GET, even if the stream began with a POST. */
   open(afterMs?: number): void {
     if (this.#isStopped) return
     const { lastEventId, url } = this
@@ -105,7 +105,7 @@ export class ResponseStream {
     })
   }
 
-  /** Opens it again after a cut, never before the time that the server has named. The delay grows, and is reset by a new event with an id or a stream that lasted. */
+  /** Opens the stream again after a delay that grows until an event has a new id, or until a stream lasts. */
   reopen({ refusal }: StreamCut): number {
     const { timers, limits, reconnectMs } = this.#session.target
     const askedMs = this.#parser?.retryMs ?? reconnectMs
@@ -139,13 +139,13 @@ export class ResponseStream {
     this.#answer?.read(on)
   }
 
-  /** Ends it, and closes the connection of its response. */
+  /** Stops the stream, and closes the connection of its response. */
   drop(): void {
     this.stop()
     this.#answer?.drop()
   }
 
-  /** Ends it. A response that is no answer to `open` is for the owner of its request to drop. */
+  /** Stops the stream. The owner of a POST drops its response itself. */
   stop(): void {
     this.#isStopped = true
     this.#request?.cancel()

@@ -1,10 +1,10 @@
-// The stream on which a server speaks unasked.
+// The stream on which a server sends unsolicited messages.
 //
-// MCP, Transports, Streamable HTTP: listening for messages from the server. This standalone stream is opened again after each end.
-// A server may have none (405), and calls continue without it.
+// MCP, Transports, Streamable HTTP: listening for messages from the server. The proxy opens this standalone
+// stream again after each end. A server may have no such stream (405), and calls continue without it.
 //
-// MCP 2024-11-05, Transports, HTTP with SSE: the only stream of an older server. The first event names the address for messages,
-// and the end of the stream is the end of the session.
+// MCP 2024-11-05, Transports, HTTP with SSE: the only stream of an older server. Its first event names the
+// address for messages, and its end is the end of the session.
 
 import type { Line } from '../../jsonrpc/line.js'
 import type { LongLine } from '../../jsonrpc/long-line.js'
@@ -15,18 +15,17 @@ import type { HttpLink } from './link.js'
 import { ResponseStream, type StreamCut, type StreamOwner } from './response-stream.js'
 import type { HttpSession } from './http-session.js'
 
-/** The standalone stream of a server, or the one of an older server. */
 export class ServerStream implements StreamOwner {
-  /** Whether it is the stream of an older server, on which all answers come. */
+  /** Whether this is the stream of an older server, which carries all answers. */
   readonly isOlder: boolean
   readonly #session: HttpSession
   readonly #link: HttpLink
   readonly #stream: ResponseStream
-  /** Whether the server has the standalone stream, as far as is known. */
+  /** Whether the server has the standalone stream, as far as the proxy knows. */
   isStandalone = false
-  /** Whether messages can be sent: an older server has to name the address for them. */
+  /** Whether messages can be sent. An older server must name the address for them first. */
   hasAddress: boolean
-  /** Until an older server must have named the address for messages. */
+  /** Fires if an older server names no address for messages in time. */
   #timer: { cancel(): void } | undefined
 
   constructor(session: HttpSession, link: HttpLink, isOlder: boolean) {
@@ -57,7 +56,7 @@ export class ServerStream implements StreamOwner {
   onBegin(): void {
     // The address for messages may be relative.
     if (this.isOlder) this.#session.url = this.#stream.url
-    // Messages before this moment may be lost, unless the server repeats the events after the last one that was seen.
+    // Earlier messages may be lost, unless the server repeats the events after the last received one.
     else if (this.#stream.lastEventId === undefined) this.#link.missed()
   }
 
@@ -91,7 +90,7 @@ export class ServerStream implements StreamOwner {
     } else if (status !== 405) target.log('debug', `the server offers no stream of its own (HTTP ${status})`)
   }
 
-  /** The renewal of a credential, and the time before another attempt, have separate limits. */
+  /** The renewal of a credential, and the delay before another attempt, have separate limits. */
   #awaitAddress(): void {
     const { timers, limits } = this.#session.target
     this.#timer = timers.setTimer(limits.acceptMs, () => {
@@ -100,7 +99,7 @@ export class ServerStream implements StreamOwner {
     })
   }
 
-  /** An address elsewhere would get our credentials. */
+  /** Another origin would get the proxy's credentials. */
   #address(address: string): void {
     const base = this.#session.url
     const url = resolvedAddress(address, base)
