@@ -1,5 +1,4 @@
-// Access control of the front, decided from the request line and the header fields alone, before a byte of
-// the body is read.
+// Access control of the front. It uses only the request line and the header fields, before the body is read.
 
 import { isIP } from 'node:net'
 import { isLoopback } from '../../text/loopback.js'
@@ -8,36 +7,36 @@ import type { RareWarnings } from './rare-warnings.js'
 import { type Refusal, refuse } from './refusal.js'
 import type { Fields, HttpRequest, RequestHead } from '../http1/server.js'
 
-// The sender of a request, as its token shows.
+// The sender of a request, identified by its token.
 
 export interface Sender {
-  /** The principal, as a word that is the same on every instance of the front. */
+  /** The principal, as a name that is the same on every instance of the front. */
   readonly principal: string
-  /** The profiles that it may use; undefined is everything. */
+  /** The profiles that the sender may use; undefined means all. */
   readonly profiles?: readonly string[] | undefined
-  /** The scopes of its token. */
+  /** The scopes of the token. */
   readonly scopes?: readonly string[]
-  /** Tells its token from another one of the same principal; absent where that makes no difference. */
+  /** Distinguishes tokens of one principal; absent if that makes no difference. */
   readonly credential?: string
-  /** When its streams end unless its token is found valid again, in milliseconds since 1970; undefined is never. */
+  /** When the streams end unless the token is still valid, in milliseconds since 1970; undefined means never. */
   readonly untilMs?: number
 }
 
-/** Why a token is not accepted: it is not valid, or that cannot be found out now. */
+/** Why a token is not accepted: it is invalid, or the front cannot check it now. */
 export interface TokenRefusal {
   readonly status: 401 | 503
-  /** For the log. */
+  /** The text for the log. */
   readonly why: string
-  /** For the client; absent says only that the token is not accepted. */
+  /** The text for the client; if absent, the client only learns that the token is not accepted. */
   readonly description?: string
 }
 
 export type SenderVerdict = Sender | TokenRefusal
 
 /**
- * Finds the sender by the token of a request for this path, which comes from this address.
+ * Finds the sender by its token, for a request to `path` from the address `from`.
  *
- * Takes the same time for every wrong token that the front compares with its own.
+ * The comparison with tokens of the front takes the same time for every wrong token.
  */
 export type SenderOf = (token: string, path: string, from: string) => SenderVerdict | Promise<SenderVerdict>
 
@@ -47,31 +46,31 @@ export function isSender(verdict: SenderVerdict | undefined): verdict is Sender 
 
 export interface CorsRules {
   readonly enabled: boolean
-  /** `*` is any. */
+  /** `*` means any origin. */
   readonly origins: readonly string[]
   readonly methods: readonly string[]
   readonly credentials: boolean
   readonly allowedHeaders: readonly string[]
-  /** Whether pages of this machine may call, although no token is required. */
+  /** Whether pages of this machine may call although no token is required. */
   readonly localPages?: boolean | undefined
 }
 
-/** The access rules; they may change while the server runs. */
+/** The access rules. They may change while the server runs. */
 export interface HttpRules {
-  /** Additional names under which clients may reach the server. */
+  /** Additional host names of the server. */
   readonly allowedHosts: readonly string[]
-  /** The header field in which a reverse proxy writes the address of the client; absent where there is none. */
+  /** The header field of a reverse proxy for the address of the client; absent without a reverse proxy. */
   readonly clientAddressField?: string | undefined
   readonly cors: CorsRules
-  /** Undefined where no token is required. */
+  /** Undefined if no token is required. */
   readonly senderOf: SenderOf | undefined
-  /** The value of `WWW-Authenticate`, with what is wrong with a token; absent where clients cannot log in. */
+  /** Returns the value of `WWW-Authenticate`, with the fault of a token; absent if clients cannot log in. */
   readonly challenge?: ((path: string, description: string | undefined) => string) | undefined
-  /** The credential of a principal; undefined once it is not valid. If absent, all principals leave when `senderOf` changes. */
+  /** Returns the credential of a principal; undefined if invalid. If absent, a new `senderOf` ends all principals. */
   readonly credentialOf?: ((principal: string) => string | undefined) | undefined
 }
 
-/** Remedies for the operator, which name the keys or options by which the front was started. */
+/** Remedies for the operator. They name the keys or options that started the front. */
 export interface GuardRemedies {
   readonly page: (origin: string) => string
   readonly name: (host: string) => string
@@ -82,26 +81,26 @@ const anybody: Sender = { principal: 'anybody' }
 /** The same text for every token, so that no client learns which tokens existed. */
 const tokenNotAccepted = 'The bearer token is not known, or has ended'
 
-/** Only the answer to a request with a token says what is wrong (RFC 6750, section 3.1). */
+/** Only the answer to a request with a token names an error (RFC 6750, section 3.1). */
 function plainChallenge(told: string | undefined): string {
   const realm = 'Bearer realm="mcps-proxy"'
   return told === undefined ? realm : `${realm}, error="invalid_token", error_description="${told}"`
 }
 
-/** RFC 6750, section 2.3: addresses end up in logs. */
+/** RFC 6750, section 2.3: addresses appear in logs. */
 const tokenInQuery = /(?:^|&)access_token=/
 
 /** The facts in the head of an admitted request. */
 export interface AdmittedHead {
   readonly head: RequestHead
-  /** Still escaped, without the query. */
+  /** The path, still escaped and without the query. */
   readonly path: string
   readonly query: string
-  /** The fields that each response has, for a page of another origin. */
+  /** The fields that every response to a page of another origin has. */
   readonly fields: Fields
   readonly accepts: Accepts
   readonly token: string | undefined
-  /** The address of the client, as a reverse proxy has written it; undefined is that of the connection. */
+  /** The client's address from a reverse proxy; undefined means the address of the connection. */
   readonly forwardedFor: string | undefined
 }
 
@@ -111,7 +110,7 @@ export class Guard {
   readonly #remedies: GuardRemedies
   readonly #routes: HttpRoutes
   readonly #notices: RareWarnings
-  /** The last of each connection: its requests with equal heads share one object. */
+  /** The last admitted head of each connection. Its requests with equal heads share one object. */
   readonly #admitted = new WeakMap<HttpRequest['wire'], AdmittedHead>()
 
   constructor(
@@ -135,7 +134,7 @@ export class Guard {
     const fields = corsHeaderFields(this.#rules.cors, head.get('origin'))
     const accepts = readAccept(head.list('accept'))
     const target = targetOf(head.target)
-    // The sender makes no difference at an open path, and the proxy may have to ask an authorization server for it.
+    // An open path serves every sender. A check of the token could cost a call to an authorization server.
     const token = this.#isOpen(target.path) ? undefined : bearerToken(head)
     const { clientAddressField: field } = this.#rules
     const forwardedFor = field === undefined ? undefined : forwardedAddress(head.list(field.toLowerCase()))
@@ -144,7 +143,7 @@ export class Guard {
     return admitted
   }
 
-  /** Judges the token anew for each request, because it can expire while its connection stays open. Undefined without a token. */
+  /** Checks the token for each request, because it can expire while the connection is open. Undefined without a token. */
   sender(
     { token, path, forwardedFor }: AdmittedHead,
     address = '',
@@ -154,7 +153,7 @@ export class Guard {
     return token === undefined ? undefined : senderOf(token, path, forwardedFor ?? address)
   }
 
-  /** `address` is that of the connection. */
+  /** `address` is the address of the connection. */
   unauthorized(
     { path, forwardedFor }: AdmittedHead,
     address: string,
@@ -166,7 +165,7 @@ export class Guard {
     // A login begins with a request without a token.
     const isUsual = refused === noToken && this.#rules.challenge !== undefined
     const message = `a request from ${from} is refused (HTTP ${status}): ${why}`
-    // Requests without a token must not hide the warning about an expired one from the same address.
+    // Requests without a token must not hide the warning about an expired token from the same address.
     const origin = refused === noToken ? from : `${from} with a token`
     if (!isUsual) this.#notices.note('token', message, origin)
     if (status === 503) return refuse(503, 'The token cannot be examined now', { 'retry-after': '5' })
@@ -187,7 +186,7 @@ export class Guard {
 
   #refusesHost(head: RequestHead): Refusal | undefined {
     const host = authorityIn(head.target) ?? head.get('host')
-    // Without `Host` a rebound page looks like a client, so it gets only public pages.
+    // Without `Host`, a page after DNS rebinding looks like a client, so it gets only public pages.
     if (host === undefined && head.version === '1.0')
       return head.method === 'OPTIONS' || this.#isOpen(targetOf(head.target).path)
         ? undefined
@@ -204,16 +203,16 @@ export class Guard {
     if (origin !== undefined) return this.#lets(origin, head) ? undefined : this.#refusesOrigin(origin)
     const site = head.get('sec-fetch-site') ?? 'none'
     if (site === 'none' || site === 'same-origin') return undefined
-    // An authorization server sends the browser back here. Pages of other origins cannot read the response.
+    // An authorization server sends the browser to this path. Other origins cannot read the response.
     const isVisit = head.method === 'GET' && head.get('sec-fetch-mode') === 'navigate'
     if (isVisit && this.#routes.isVisited?.(targetOf(head.target).path) === true) return undefined
     return refuse(403, 'Requests from other sites are not allowed')
   }
 
-  /** A page needs the token too, where one is required. So `*` and pages of this machine are admitted only then. */
+  /** A page also needs the token if one is required. Only then are `*` and pages of this machine admitted. */
   #lets(origin: string, head: RequestHead): boolean {
     const { cors, senderOf } = this.#rules
-    // The configuration names all origins by `*`, and no page has that origin.
+    // In the configuration, `*` means all origins. No page has that origin.
     if (origin === '*') return false
     if (cors.enabled && names(cors.origins, origin)) return true
     const host = (authorityIn(head.target) ?? head.get('host'))?.toLowerCase()
@@ -250,7 +249,7 @@ export function bearerToken(head: RequestHead): string | undefined {
   return /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '')?.[1]
 }
 
-/** The authority of an absolute-form request target, which counts in place of `Host` (RFC 9112, section 3.2.2). */
+/** The authority of an absolute-form request target, which replaces `Host` (RFC 9112, section 3.2.2). */
 function authorityIn(target: string): string | undefined {
   if (target.startsWith('/') || target === '*') return undefined
   return /^https?:\/\/([^/?#]*)/i.exec(target)?.[1] ?? ''
@@ -266,19 +265,19 @@ export function targetOf(url: string): { readonly path: string; readonly query: 
 
 // The header fields for web pages of other origins (Fetch standard, CORS protocol).
 
-/** Without these a page could not speak the protocol at all. */
+/** Without these fields, a page could not use the protocol. */
 const protocolHeaders = ['Accept', 'Content-Type', 'Last-Event-ID', 'MCP-Protocol-Version', 'Mcp-Session-Id']
 const ALLOWED = 'access-control-allow-origin'
 const exposedHeaders = 'Mcp-Session-Id, WWW-Authenticate, Retry-After'
 
-/** How long a browser may remember the answer to a preflight; Chrome keeps none longer. */
+/** How long a browser may cache the answer to a preflight. Chrome caches none longer. */
 const PREFLIGHT_AGE_S = 7200
 
 function names(origins: readonly string[], origin: string): boolean {
   return origins.some((each) => each.toLowerCase().replace(/\/$/, '') === origin)
 }
 
-/** Echoes the origin of an admitted page, never `*`, with which browsers refuse credentials and shared caches mix pages up. */
+/** Echoes the origin of a page, since browsers refuse credentials with `*`, and shared caches mix up pages. */
 function corsHeaderFields(rules: CorsRules, origin: string | undefined): Fields {
   if (!rules.enabled || origin === undefined) return []
   const isAllowed = rules.origins.includes('*') || names(rules.origins, origin)
@@ -289,7 +288,7 @@ function corsHeaderFields(rules: CorsRules, origin: string | undefined): Fields 
   return isTrusted ? [...fields, 'access-control-allow-credentials', 'true'] : fields
 }
 
-/** `fields` are those of every response to the page. */
+/** `fields` are the fields of every response to the page. */
 export function preflightFields(rules: CorsRules, fields: Fields): Fields {
   if (!fields.includes(ALLOWED)) return fields
   return [
@@ -307,13 +306,13 @@ export function preflightFields(rules: CorsRules, fields: Fields): Fields {
 
 export interface Accepts {
   readonly json: boolean
-  /** Only when it is named: a client that takes anything is a person with a command line. */
+  /** Only if the client names it: a client that accepts everything is a person with a command line. */
   readonly stream: boolean
-  /** Events are named first, so that an answer that could be either is an event. */
+  /** The client names events first, so an answer that could be either is an event. */
   readonly prefersStream: boolean
 }
 
-/** A media range counts without its quality. */
+/** Ignores the quality of a media range. */
 export function readAccept(accept: string): Accepts {
   const types = accept.split(',').map((range) => range.replace(/;.*/, '').trim().toLowerCase())
   const json = types.findIndex((type) => type === '' || jsonRanges.includes(type))
@@ -325,17 +324,17 @@ const jsonRanges: readonly string[] = ['application/json', 'application/*', '*/*
 
 // The field `Host`, and the origins of pages.
 //
-// A web page whose name resolves to this machine (DNS rebinding) can send requests here, but the browser still sends the
-// page's own host name. The front refuses a foreign name before it reads anything else.
+// A web page whose name resolves to this machine (DNS rebinding) can send requests here, but the browser
+// still sends the host name of the page. The front refuses a foreign name before it reads anything else.
 
-/** A host and its port as a client wrote them; the host in lower case, IPv6 in brackets. */
+/** A host and its port as a client wrote them. The host is in lower case, with brackets for IPv6. */
 export interface Authority {
   readonly host: string
   readonly port: number | undefined
 }
 
-// No user information and no escapes. Names of containers and of upstreams of nginx have `_`. A name that ends with a dot is
-// absolute.
+// No user information and no escapes. Names of containers and of nginx upstreams may contain `_`. A name with
+// a final dot is absolute.
 const authority = /^([a-z0-9_](?:[a-z0-9._-]{0,252}[a-z0-9_.])?|\[[0-9a-f:.]{2,45}\])(?::([0-9]{1,5}))?$/i
 
 export function readAuthority(text: string): Authority | undefined {
@@ -345,7 +344,7 @@ export function readAuthority(text: string): Authority | undefined {
   return { host: host.toLowerCase(), port }
 }
 
-/** The address that the nearest reverse proxy has written at the end of a list, perhaps with a port; undefined where it is none. */
+/** The address that the nearest reverse proxy added at the end of a list, without its port; undefined if it is invalid. */
 export function forwardedAddress(list: string): string | undefined {
   const last = list.slice(list.lastIndexOf(',') + 1).trim()
   const [, inBrackets, beforePort] = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/.exec(last) ?? []
@@ -358,16 +357,16 @@ const ipv4 = /^(?:\d{1,3}\.){3}\d{1,3}$/
 /**
  * The host names of a server that is bound to this address.
  *
- * A server on loopback has a few known names. The names of another server are not known: a token keeps rebound pages out
- * there. Without a token the server accepts addresses, and the names in the configuration.
+ * A server on loopback has a few known names. The names of another server are unknown: its token keeps
+ * rebound pages out. Without a token, it accepts addresses and the names in the configuration.
  */
 export class ServedHosts {
-  /** With their port, or without where any will do. */
+  /** Names with their port, or without a port if any port will do. */
   readonly #names: ReadonlySet<string>
   readonly #isLoopback: boolean
   readonly #hasToken: boolean
 
-  /** `alsoKnownAs` are names that the operator adds, each with or without a port. */
+  /** `alsoKnownAs` are names that the operator adds, with or without a port. */
   constructor(
     { host, port }: { readonly host: string; readonly port: number },
     alsoKnownAs: readonly string[],
@@ -392,13 +391,13 @@ function bracketed(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
 }
 
-/** How a client on this machine names an address in a URL; a client cannot connect to the address that stands for all. */
+/** The host in a URL for a client on this machine, which cannot connect to the unspecified address. */
 export function reachable(host: string): string {
   if (host === '::') return '[::1]'
   return host === '0.0.0.0' ? '127.0.0.1' : bracketed(host)
 }
 
-/** The host of a serialised origin (RFC 6454); undefined for `null` and everything unusual. */
+/** The host of a serialised origin (RFC 6454); undefined for `null` and unusual origins. */
 function originAuthority(origin: string): Authority | undefined {
   const [, rest] = /^https?:\/\/(.+)$/.exec(origin) ?? []
   return rest === undefined ? undefined : readAuthority(rest)

@@ -1,7 +1,7 @@
-// Reads the body of a request as one message, within limits of size and speed that its header cannot change.
+// Reads the body of a request as one message. The header cannot change the limits of size and speed.
 //
-// All large bodies together have a limit too. It counts received bytes and not the length in a header, so that a few bytes
-// cannot claim much memory. The number of connections limits small bodies already.
+// All large bodies together have a limit too. It counts received bytes, not the declared length, so a few
+// bytes cannot claim much memory. The limit on connections also limits small bodies.
 
 import { CR, LF } from '../../jsonrpc/ascii.js'
 import { isBatch, splitBatch, type Frame, readFrame } from '../../jsonrpc/frame.js'
@@ -14,7 +14,7 @@ import type { HttpEnvironment, ReadableRequest } from './endpoint.js'
 import type { HttpServerLimits } from './front-limits.js'
 import { type Refusal, isRefusal, refuse, unreadable } from './refusal.js'
 
-/** The message of a POST, or several in an array. */
+/** The message of a POST, or several messages in an array. */
 export interface PostedMessage {
   readonly head: RequestHead
   readonly line: Line
@@ -24,26 +24,26 @@ export interface PostedMessage {
   readonly hold: BodyReservation | undefined
 }
 
-/** Whether anything in it is to be answered. */
+/** Whether the POST contains a request. */
 export function hasRequest({ frames }: PostedMessage): boolean {
   return frames.some(({ kind }) => kind === 'request')
 }
 
-/** A message, or why it is refused; undefined when its client has left. */
+/** A message, or why it is refused; undefined if its client has left. */
 export type ReadResult = PostedMessage | Refusal | undefined
 
 type Body = Pick<PostedMessage, 'line' | 'hold'>
 
 interface Reading {
   bytes: number
-  /** Its size at the last check, and the time of that check. */
+  /** The size at the last check, and the time of that check. */
   seenBytes: number
   seenAtMs: number
-  /** Undefined once it is over: a set can keep what was taken out of it (see `churn-map.ts`), and this holds the body. */
+  /** Undefined after the end. A set may keep removed entries (`churn-map.ts`), and this closure holds the body. */
   giveUp: (() => void) | undefined
 }
 
-/** Reads bodies, gives up those that drip, and counts what all of them hold. */
+/** Reads bodies, refuses slow ones, and counts the bytes of all. */
 export class Bodies {
   readonly #limits: HttpServerLimits
   readonly #environment: HttpEnvironment
@@ -55,7 +55,7 @@ export class Bodies {
     this.#environment = environment
   }
 
-  /** Reads the message of a POST, synchronously where it has come with its head; a message that is too large is not read. */
+  /** Reads the message of a POST, synchronously if the body arrived with the head. An oversize message is not read. */
   read(request: ReadableRequest): ReadResult | Promise<ReadResult> {
     const { head, body, response } = request
     if (!isJson(head.get('content-type'))) return refuse(415, 'Content-Type must be application/json')
@@ -85,7 +85,7 @@ export class Bodies {
       this.#readings.add(reading)
       wire?.readBody({
         data: (chunk) => {
-          // The rest of a refused body still arrives.
+          // The remaining bytes of a refused body still arrive.
           if (reading.giveUp === undefined) return
           reading.bytes += chunk.length
           this.#bytes += chunk.length
@@ -102,7 +102,6 @@ export class Bodies {
     })
   }
 
-  /** Refuses bodies that arrive too slowly. */
   sweep(): void {
     const { slowBodyMs, slowBodyBytes } = this.#limits
     const nowMs = this.#environment.now()
@@ -131,7 +130,7 @@ export class Bodies {
     return { line: trimmed(withoutMark(line)), hold }
   }
 
-  /** Counts a body no longer that holds nothing. */
+  /** Stops counting a body without a reservation. */
   #release(came: Body | Refusal | undefined, bytes: number): void {
     if (came === undefined || isRefusal(came) || came.hold === undefined) this.#bytes -= bytes
   }
@@ -151,7 +150,7 @@ export class Bodies {
   }
 }
 
-/** Without line ends behind the message. A line has a line feed behind its last byte. */
+/** Removes line ends after the message. A line has a line feed after its last byte. */
 function trimmed(line: Line): Line {
   let end = line.length
   while (end > 0 && (line[end - 1] === LF || line[end - 1] === CR)) end--
@@ -160,14 +159,14 @@ function trimmed(line: Line): Line {
   return lineAt(line, 0, end)
 }
 
-/** Whether a `Content-Type` is JSON; browsers send anything else across sites without asking first. */
+/** Whether a `Content-Type` is JSON. Browsers send other types to other sites without a preflight. */
 export function isJson(contentType: string | undefined): boolean {
   return (
     contentType === 'application/json' || /^application\/json[ \t]*(?:;|$)/i.test(contentType?.trim() ?? '')
   )
 }
 
-/** Memory reserved for one large body: until its response is closed, and until each holder has released it. */
+/** Memory for one large body, reserved until its response is closed and each holder has released it. */
 export class BodyReservation {
   readonly #free: () => void
   #holders = 1

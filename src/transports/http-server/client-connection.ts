@@ -1,8 +1,9 @@
-// The connection of one client that speaks over many requests, and the event streams that it has.
+// The connection of one client that uses many requests, and its event streams.
 //
-// Each message leaves on exactly one response (MCP 2025-03-26, Transports, Multiple connections): what belongs to a request on
-// the response to its POST, all else on the client's standalone stream, where it waits until there is one. With the older
-// transport (MCP 2024-11-05, Transports, HTTP with SSE) everything leaves on one stream, and the connection ends with it.
+// Each message leaves on exactly one response (MCP 2025-03-26, Transports, Multiple connections): on the
+// response to the POST that it is about, or on the standalone stream, where it waits until the stream is
+// open. With the older transport (MCP 2024-11-05, Transports, HTTP with SSE), all messages leave on one
+// stream, whose end ends the connection.
 
 import { buildError, buildNotification } from '../../jsonrpc/build.js'
 import type { Message } from '../../jsonrpc/splice.js'
@@ -31,23 +32,23 @@ import { initializeAgain, type SessionRecord } from './session-record.js'
 import { begunTask, taskName } from './session-tasks.js'
 
 /**
- * How long a connection lasts: as its session, whose events outlive its responses; as its one stream of events, of the older
- * transport; as long as it is used, shared by requests without a session, each of which its client cancels by leaving; or for
- * one message.
+ * The lifetime of a connection. `session`: as long as its session, whose events outlive its responses.
+ * `events`: as long as its one event stream (older transport). `shared`: while requests without a session use
+ * it; a client that leaves cancels its request. `single`: for one message.
  */
 export type ConnectionLife =
   | {
       readonly kind: 'session'
       readonly id: string
       readonly store: EventStore
-      /** Begins the ids of its events; undefined where sessions end with the process. */
+      /** The prefix of event ids; undefined if sessions end with the process. */
       readonly source: string | undefined
       /** Undefined for a session that ends with the process. */
       readonly record: SessionRecord | undefined
     }
   | { readonly kind: 'events' | 'shared' | 'single' }
 
-/** How an attempt to listen ends; `over` where the stream has ended, as that of a cancelled call, and the client has all of it. */
+/** How an attempt to listen ends. `over`: the stream has ended, and the client has all its events. */
 export type ListenState = 'open' | 'busy' | 'unknown' | 'over'
 
 const STANDALONE = 0
@@ -55,14 +56,14 @@ const STANDALONE = 0
 export class ClientConnection implements Connection {
   readonly transport: TransportName
   idPrefix: string | undefined
-  /** Resolves when its client is attached; undefined from then on. */
+  /** Resolves when the client is attached; undefined from then on. */
   ready: Promise<void> | undefined
   open = true
-  /** It ends after the pending answers. */
+  /** Whether the connection ends after the pending answers. */
   isLeaving = false
-  /** Whether the client leaves too much unread. */
+  /** Whether the client leaves too many bytes unread. */
   congested = false
-  /** Header fields of every response. */
+  /** The header fields of every response. */
   fields: Fields
   readonly #environment: HttpEnvironment
   readonly #life: ConnectionLife
@@ -70,24 +71,24 @@ export class ClientConnection implements Connection {
   #attached: HttpAttached | undefined
   #sink: Sink | undefined
   #cause: TransportError | undefined
-  /** Undefined for a client that can resume nothing. */
+  /** Undefined for a client that cannot resume a stream. */
   readonly #store: EventStore | undefined
-  /** By their numbers, until they are answered. */
+  /** Unanswered replies, by number. */
   readonly #replies = new ChurnMap<number, PostReply>()
-  /** Of large requests of the older transport, until they are answered: as many as a session may have calls at most. */
+  /** Bodies of large requests of the older transport. The limit on calls of a session also limits them. */
   readonly #held = new Set<BodyReservation>()
   #posts = 0
   #look: Timer | undefined
   #hasOpened = false
-  /** Resolves with the answer to the `initialize` of a session that goes on here, or with nothing at the end. */
+  /** Resolves to the answer to the `initialize` of a revived session, or to undefined at the end. */
   #reopened: Deferred<Message | undefined> | undefined
   readonly #standalone: EventStream
-  /** The standalone stream and those of POSTs, by their numbers. */
+  /** The standalone stream and the streams of POSTs, by number. */
   readonly #streams = new Map<number, EventStream>()
   #lastStream = STANDALONE
   /** Responses that may have unsent bytes. */
   readonly #sending = new Set<HttpResponse>()
-  /** Those that had unsent bytes at the last look: a client may have hundreds of streams, nearly all of them idle. */
+  /** Responses that had unsent bytes at the last check. Nearly all of a client's streams are idle. */
   readonly #behind = new Set<HttpResponse>()
 
   constructor(environment: HttpEnvironment, life: ConnectionLife, onClosed: () => void) {
@@ -96,7 +97,7 @@ export class ClientConnection implements Connection {
     this.#life = life
     this.#store = life.kind === 'session' ? life.store : undefined
     this.fields = life.kind === 'session' ? ['mcp-session-id', life.id] : []
-    // The client may answer to another instance.
+    // The client may send its answer to another instance.
     if (life.kind === 'session' && environment.peers !== undefined)
       this.idPrefix = environment.sessions?.ids.source
     this.#onClosed = onClosed
@@ -108,7 +109,7 @@ export class ClientConnection implements Connection {
     return this.#life.kind === 'session' ? this.#life.record : undefined
   }
 
-  /** Another one in each process, and each time that the session goes on in the same one. */
+  /** Different in each process, and after each revival in the same process. */
   get source(): string | undefined {
     return this.#life.kind === 'session' ? this.#life.source : undefined
   }
@@ -136,7 +137,7 @@ export class ClientConnection implements Connection {
     return this.#replies.size > 0 || this.#sending.size > 0
   }
 
-  /** Ends the response that its client does not read; nothing where all responses are of one client. */
+  /** Ends the response with the most unread bytes, if several clients share the connection. */
   cutSlowest(): number {
     if (this.kind !== 'shared') return 0
     let slowest: HttpResponse | undefined
@@ -147,7 +148,7 @@ export class ClientConnection implements Connection {
     return bytes
   }
 
-  /** Attaches its client; a connection that is not taken is closed. `version` is the revision that the client names. */
+  /** Attaches the client, and closes the connection if that fails. `version` is the revision that the client names. */
   attachTo({ endpoint, principal, address }: Owner, version?: string): Promise<void> {
     const attached = endpoint.attach(this, {
       principal,
@@ -167,11 +168,11 @@ export class ClientConnection implements Connection {
   }
 
   /**
-   * Attaches the client of a session that another process has opened, and says again what the client has said there; `begin`
-   * is called when the session goes on. Else it is closed.
+   * Attaches the client of a session that another process has opened, and repeats the client's earlier
+   * messages. Calls `begin` when the session continues, or else closes the connection.
    */
   revive(owner: Owner, facts: SealedFacts, begin: () => void): void {
-    // The client may still answer a question from before.
+    // The client may still answer an earlier request of the proxy.
     this.idPrefix = this.source
     this.#hasOpened = true
     this.ready = this.#reopen(owner, facts)
@@ -192,12 +193,12 @@ export class ClientConnection implements Connection {
     if (!this.open) setImmediate(() => sink.closed(this.#cause))
   }
 
-  /** Sends what belongs to no request that is known. */
+  /** Sends a message that belongs to no known request. */
   send(message: Message, head: MessageHead): void {
     this.tell(message, head, head.kind === 'request' ? this.#latestHeard() : undefined)
   }
 
-  /** A client is never stopped. */
+  /** Does nothing: the front never stops reading from a client. */
   read(): void {}
 
   close(atOnce = false): Promise<void> {
@@ -206,15 +207,15 @@ export class ClientConnection implements Connection {
     return Promise.resolve()
   }
 
-  /** The connection accepts no further message, and ends after its last pending answer. */
+  /** Accepts no further message, and ends the connection after its last pending answer. */
   leave(): void {
     this.isLeaving = true
     if (this.open) this.#sink?.ended()
   }
 
-  /** Delivers the messages of a POST, whose response gets the answers; `isOpening` where it opens the session. */
+  /** Delivers the messages of a POST. The response carries the answers. `isOpening`: it opens the session. */
   post(posted: PostedMessage, response: HttpResponse, accepts: Accepts, isOpening = false): undefined {
-    // A client without a session has given up its request by closing the response (MCP 2026-07-28, Utilities: cancellation).
+    // Without a session, closing the response cancels a request (MCP 2026-07-28, Utilities: cancellation).
     if (this.kind === 'shared' && response.isClosed) return
     if (!hasRequest(posted)) {
       this.#deliver(posted, undefined)
@@ -230,14 +231,14 @@ export class ClientConnection implements Connection {
     this.#deliver(posted, reply)
   }
 
-  /** The client has ended its session. Rejects where other instances cannot know of it yet. */
+  /** Ends the session for its client. Rejects if other instances cannot learn of it now. */
   endSession(): Promise<void> {
     const recorded = this.#record?.end()
     this.#end(undefined)
     return recorded ?? Promise.resolve()
   }
 
-  /** Delivers a message of the older transport; answers are events. */
+  /** Delivers a message of the older transport. Its answers are events. */
   postEvent(posted: PostedMessage): void {
     const { hold } = posted
     this.#deliver(posted, hasRequest(posted) && hold !== undefined ? this.#holdingReply(hold) : undefined)
@@ -251,7 +252,7 @@ export class ClientConnection implements Connection {
     this.#standalone.write([textEvent('endpoint', path)])
   }
 
-  /** Opens the standalone stream, or goes on with the one that holds the event of that id. */
+  /** Opens the standalone stream, or continues the stream that has the event with this id. */
   listen(response: HttpResponse, lastEventId: string | undefined): ListenState {
     const place = lastEventId === undefined ? undefined : readEventId(lastEventId)
     if (place !== undefined && place.source !== this.source) return this.#listenOn(response, place)
@@ -264,7 +265,7 @@ export class ClientConnection implements Connection {
     return 'open'
   }
 
-  /** Goes on with a stream of another process: the one for all later messages here, or with the end of a call that was lost there. */
+  /** Continues a stream of another process, as the standalone stream, or with an error if that process lost the call. */
   #listenOn(response: HttpResponse, { stream, request, isAnswer }: EventPlace): ListenState {
     if (isAnswer) return 'over'
     if (stream === STANDALONE) this.#write(response, this.#standalone)
@@ -279,9 +280,9 @@ export class ClientConnection implements Connection {
     return 'open'
   }
 
-  // For its replies to call.
+  // Only replies call the following methods.
 
-  /** Only a tap needs the parts of a message joined. */
+  /** Only a tap needs the joined message. */
   passes(message: Message): boolean {
     return this.#sink?.wire === undefined ? this.open : this.#passes('out', message.joined)
   }
@@ -291,12 +292,12 @@ export class ClientConnection implements Connection {
     if (!this.passes(message)) return
     const hasStandalone = this.kind === 'session' || this.kind === 'events'
     const isSent = reply?.during(message) === true || (hasStandalone && this.#standalone.send(message))
-    // The server must not wait for the answer of a client that cannot be asked.
+    // The server must not wait for an answer if the request cannot reach the client.
     if (!isSent && kind === 'request') this.#failed(id)
     this.measure()
   }
 
-  /** The response has unsent bytes. */
+  /** Records that the response has unsent bytes. */
   fellBehind(response: HttpResponse): void {
     this.#behind.add(response)
   }
@@ -306,14 +307,14 @@ export class ClientConnection implements Connection {
     if (this.kind === 'events') this.#end(undefined)
   }
 
-  /** Updates `congested`. */
+  /** Updates `congested`, and reports the end of congestion. */
   measure(): void {
     const was = this.congested
     this.congested = this.backlogBytes > this.#environment.limits.backlogBytesHigh
     if (was && !this.congested && this.open) this.#sink?.drained()
   }
 
-  /** `initialize` is answered. An error leaves without the id of a session, and ends it; a second `initialize` ends nothing. */
+  /** Handles the answer to `initialize`. An error ends the session, unless it answers a second `initialize`. */
   opens(isRefused: boolean): void {
     if (isRefused && !this.#hasOpened) {
       this.fields = []
@@ -323,19 +324,19 @@ export class ClientConnection implements Connection {
     this.#hasOpened ||= !isRefused
   }
 
-  /** Whether requests about its tasks may come to other instances. */
+  /** Whether other instances may get requests about its tasks. */
   get sharesTasks(): boolean {
     return this.kind === 'session' && this.#environment.peers !== undefined
   }
 
-  /** The answer may begin a task, which only this instance knows. */
+  /** Claims the task that the answer may begin, because only this instance knows it. */
   claimTask(answer: Message): void {
     const task = begunTask(answer)
     if (task !== undefined && this.#life.kind === 'session')
       this.#environment.peers?.claim(taskName(this.#life.id, task))
   }
 
-  /** `request` is the one whose answer the stream brings. */
+  /** Opens a stream. It carries the answer to `request`. */
   stream(response: HttpResponse, request: RequestId | undefined): EventStream {
     const number = ++this.#lastStream
     const stream = new EventStream(number, this.#environment, this.#store, this, request)
@@ -362,18 +363,18 @@ export class ClientConnection implements Connection {
 
   answered({ number }: PostReply): void {
     this.#replies.take(number)
-    // On the next turn: the caller is still inside its answer.
+    // In the next turn, because the caller is still inside its answer.
     if (this.#replies.size === 0 && this.kind === 'single') setImmediate(() => this.#end(undefined))
   }
 
-  /** Looks for responses that must begin although no answer has come: one timer for all. */
+  /** Starts the one timer that looks for late answers, whose responses must begin as a stream. */
   #lookIn(delayMs: number): void {
     const environment = this.#environment
     this.#look = setDeadline(environment, delayMs, () => {
       this.#look = undefined
       const dueMs = environment.now() - environment.limits.answerWaitMs
       for (const reply of this.#replies.values()) {
-        // A fraction of a millisecond may be lost in the sum, and time would stand still.
+        // The sum may lose a fraction of a millisecond, and time would stand still.
         if (reply.askedMs > dueMs) return this.#lookIn(Math.ceil(reply.askedMs - dueMs))
         reply.waited()
       }
@@ -394,7 +395,7 @@ export class ClientConnection implements Connection {
     else this.#sink.received(frame, undefined, reply)
   }
 
-  /** Gives the notifications of lists that may have changed since the session was elsewhere; undefined where it does not go on. */
+  /** Returns the notifications of all lists that may have changed meanwhile; undefined if the session cannot continue. */
   async #reopen(owner: Owner, facts: SealedFacts): Promise<Set<string> | undefined> {
     const { endpoint, principal, address } = owner
     if ((await this.#record?.load()) !== true || !this.open) return undefined
@@ -417,7 +418,7 @@ export class ClientConnection implements Connection {
     return new Set(changes.map((kind) => listShapes[kind].changed))
   }
 
-  /** The way back of a message that the client has not sent here: it gets no answer. */
+  /** The reply to a message that the client has not sent to this process: the client gets no answer. */
   #replyTo(answer: (message: Message | undefined) => void): Reply {
     return {
       answer,
@@ -453,9 +454,9 @@ export class ClientConnection implements Connection {
   }
 
   /**
-   * The response for a question that belongs to no request that is known. A client without the standalone stream would
-   * never read the question there, so it is asked on the latest response that it waits for, which should relate to the
-   * question and need not (MCP 2025-03-26, Transports).
+   * The response for a request of a server that belongs to no known request of the client. A client without
+   * the standalone stream would never read it there. So it leaves on the latest response that the client
+   * waits for, to which it should relate but need not (MCP 2025-03-26, Transports).
    */
   #latestHeard(): PostReply | undefined {
     const open = this.#standalone.attached ? [] : [...this.#replies.values()]
@@ -463,7 +464,7 @@ export class ClientConnection implements Connection {
   }
 
   #write(response: HttpResponse, stream: EventStream, after?: number): void {
-    // `gone` is not called for a response that is closed already.
+    // A closed response carries no events.
     if (response.isClosed) return
     stream.attach(response, this.fields, after)
     this.sending(response)
@@ -472,7 +473,7 @@ export class ClientConnection implements Connection {
       stream.prime(this.#environment.limits.retryMs)
   }
 
-  /** A client that lost the end of a stream comes back for it soon, or not at all. */
+  /** A client that lost the end of a stream resumes it soon, or never. */
   #dropEnded(): void {
     if (this.#streams.size <= this.#environment.limits.endedStreamsMax) return
     for (const [number, stream] of this.#streams) {

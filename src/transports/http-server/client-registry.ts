@@ -1,7 +1,7 @@
-// The clients of a front, in their sessions and without: who they belong to, how long they last, how many there are.
+// The clients of a front, with and without sessions: their owners, their lifetime, and their number.
 //
-// A session id is no proof of identity (MCP, Security Best Practices): a session is found only at the endpoint and by the
-// principal that it was opened with.
+// A session id does not prove an identity (MCP, Security Best Practices), so a session is found only at its
+// endpoint and by its principal.
 
 import { ChurnMap } from '../../jsonrpc/churn-map.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
@@ -21,7 +21,7 @@ interface Entry extends Owner {
 
 type Entries = ChurnMap<string, Entry>
 
-/** Makes the connections of clients, and has them until they end. */
+/** Makes the connections of clients, and keeps them until they end. */
 export class ClientRegistry {
   readonly #environment: HttpEnvironment
   readonly #stored: StoredEvents = { stores: new Set(), bytes: 0 }
@@ -29,21 +29,21 @@ export class ClientRegistry {
   /** The connections of clients without sessions: by endpoint and principal if they are shared, else by a number. */
   readonly #sessionless: Entries = new ChurnMap()
   #singles = 0
-  /** How many sessions of other processes, or of before a pause, went on here. */
+  /** The number of sessions that were opened by another process, or closed here before, and continued here. */
   revived = 0
 
   constructor(environment: HttpEnvironment) {
     this.#environment = environment
   }
 
-  /** A new session of the older transport; undefined when there is no room. */
+  /** Opens a session of the older transport; undefined if there is no room. */
   openEvents(owner: Owner): { id: string; connection: ClientConnection } | undefined {
     if (!this.#hasRoom(owner)) return undefined
     const id = this.#environment.newId(owner)
     return { id, connection: this.#add(this.#sessions, id, owner, { kind: 'events' }) }
   }
 
-  /** A new session, which this `initialize` opens; undefined when there is no room. */
+  /** Opens a session for this `initialize`; undefined if there is no room. */
   openSession(owner: Owner, initialize: RequestFrame | undefined): ClientConnection | undefined {
     if (!this.#hasRoom(owner)) return undefined
     const { newId, sessions } = this.#environment
@@ -53,21 +53,21 @@ export class ClientRegistry {
     return this.#add(this.#sessions, id, owner, this.#lifeOf(id, sealed !== undefined))
   }
 
-  /** The session of another process, which begins to go on here. */
+  /** Continues a session of another process. */
   revive(id: string, owner: Owner, version: string | undefined): ClientConnection | Refusal {
     const ids = this.#environment.sessions?.ids
     const facts = ids?.open(id, owner)
     if (facts === undefined || facts.isBound || owner.endpoint.isBound()) return noSession
     if (!this.#hasRoom(owner)) return crowded
     const revision = sessionRevision(version)?.version ?? facts.revision
-    // A session that was closed here before has sent events and questions as this process.
+    // A session that was closed here has sent events and requests under the name of this process.
     const life = this.#lifeOf(id, true, `${ids?.source}.${(++this.revived).toString(36)}`)
     return this.#add(this.#sessions, id, owner, life, { ...facts, revision })
   }
 
   /**
-   * The one connection for all requests without a session of this owner, because a connection for each request would cost
-   * more than the request; undefined when there are too many.
+   * The connection that all requests of this owner without a session share, because a new connection costs
+   * more than a request; undefined if there are too many.
    */
   shared(owner: Owner): ClientConnection | undefined {
     const key = `${owner.endpoint.name} ${owner.principal}`
@@ -78,12 +78,12 @@ export class ClientRegistry {
     return made
   }
 
-  /** The connection for a single message of a revision with sessions; undefined when there are too many. */
+  /** The connection for a single message of a revision with sessions; undefined if there are too many. */
   single(owner: Owner): ClientConnection | undefined {
     return this.#sessionlessFor(String(++this.#singles), owner, 'single')
   }
 
-  /** The session of that id, if it is this owner's and of this transport; it counts as used. */
+  /** The session with this id, if its owner and its transport match. Marks it as used. */
   session(kind: 'session' | 'events', id: string, owner: Owner): ClientConnection | undefined {
     const found = this.#find(this.#sessions, id, owner)
     return found?.kind === kind ? found : undefined
@@ -138,8 +138,8 @@ export class ClientRegistry {
   }
 
   /**
-   * Adds synchronously, so that the limits count a connection whose client is still being attached, and that two requests for
-   * the same session of another process find one connection. `facts` are those of such a session.
+   * Adds the connection before its client is attached. So the limits count it, and two requests for the same
+   * session of another process find one connection. `facts` belong to such a session.
    */
   #add(
     entries: Entries,
@@ -166,7 +166,7 @@ export class ClientRegistry {
     return connection
   }
 
-  /** Ends the session that has been idle longest of the principal that has most; of another than the new one also a busy one. */
+  /** Ends the longest idle session of the principal with most sessions; a busy one only for another principal. */
   #makesRoom({ principal }: Owner): boolean {
     if (this.#sessions.size < this.#environment.limits.sessionsMax) return true
     const [last] = ofMost([...this.#sessions.values()], (each) => each.principal)

@@ -11,20 +11,20 @@ import type { Refusal, ServeResult } from './refusal.js'
 import type { SessionBook, SessionIds } from './session-ids.js'
 import type { Accepts, Sender } from './access.js'
 
-/** A client that has been attached. */
+/** An attached client. */
 export interface HttpAttached {
-  /** The one that was negotiated, or that is assumed until then. */
+  /** The negotiated revision, or the assumed one before. */
   readonly revision: Revision
 }
 
-/** One MCP endpoint: its clients share nothing with those of another. */
+/** One MCP endpoint. Its clients share nothing with the clients of another endpoint. */
 export interface HttpEndpoint {
   readonly name: string
   /** Starts the connection synchronously. */
   attach(connection: Connection, caller: ClientOrigin): Promise<HttpAttached>
-  /** Raw JSON, for people and for machines that watch. */
+  /** Returns the status as raw JSON, for people and monitoring. */
   status(): string
-  /** Whether a server of it keeps a session in the memory of a process, so that no other process can go on with the session. */
+  /** Whether one of its servers keeps a session in the memory of a process, so that no other process can continue it. */
   isBound(): boolean
 }
 
@@ -33,21 +33,21 @@ export interface Owner {
   readonly endpoint: HttpEndpoint
   readonly principal: string
   readonly credential?: string | undefined
-  /** The address that the request came from. */
+  /** The address of the sender. */
   readonly address?: string | undefined
-  /** Is called when the response of a request becomes a stream that only its client or the proxy ends. */
+  /** Called when the response becomes a stream that only its client or the proxy ends. */
   readonly onStream?: () => void
 }
 
-/** The parts of a request that its handler needs; only a body that comes in pieces needs the connection. */
+/** The parts of a request that its handler needs. Only a body in pieces needs the connection. */
 export interface ReadableRequest extends Omit<HttpRequest, 'wire'> {
   readonly wire?: HttpRequest['wire'] | undefined
 }
 
-/** A request to an endpoint: its message and its response, whose it is, and which answers its client takes. */
+/** A request to an endpoint, with its response, its sender and the accepted media types. */
 export interface EndpointRequest extends ReadableRequest, Owner {
   readonly sender: Sender
-  /** Whether another instance has handed it over. */
+  /** Whether another instance has forwarded the request. */
   readonly isForwarded: boolean
   readonly accepts: Accepts
   readonly query: string
@@ -57,55 +57,55 @@ export interface EndpointRequest extends ReadableRequest, Owner {
 export type HttpRoute =
   /** Streamable HTTP. */
   | { readonly kind: 'mcp'; readonly endpoint: HttpEndpoint }
-  /** The older pair: events here, messages to `messagePath`. */
+  /** HTTP with SSE: the stream of events. Messages go to `messagePath`. */
   | { readonly kind: 'events'; readonly endpoint: HttpEndpoint; readonly messagePath: string }
   | { readonly kind: 'messages'; readonly endpoint: HttpEndpoint }
-  /** A page; `open` to everybody, or only with the token. JSON unless it has another media `type`. */
+  /** A page, `open` to all or only with the token. The body is JSON, or the media type `type`. */
   | { readonly kind: 'page'; readonly open: boolean; readonly type?: string; body(): string }
-  /** There is no page. With `isForAll` the refusal says so to every client, else only to clients with the token. */
+  /** No page. With `isForAll` every client gets this refusal, else only a client with the token. */
   | { readonly kind: 'nothing'; readonly refusal: Refusal; readonly isForAll?: boolean }
 
-/** Whether the answer is the same for everybody. */
+/** Whether the answer is the same for all clients. */
 export function isOpen(route: HttpRoute): boolean {
   return route.kind === 'page' ? route.open : route.kind === 'nothing' && route.isForAll === true
 }
 
-/** Serves a request that the guard has let in. It asks for a credential itself, where one is needed. */
+/** Serves a request that the guard has admitted. It checks credentials itself. */
 export type RequestHandler = (request: HttpRequest) => ServeResult
 
 /** The table of paths. */
 export interface HttpRoutes {
-  /** The handler of a path at which no token of the front counts. */
+  /** The handler of a path that ignores the token of the front. */
   handlerOf?(path: string): RequestHandler | undefined
   /** Whether pages of other origins may lead a browser to this path. */
   isVisited?(path: string): boolean
-  /** The handler for this sender, or for a client without a token; `path` is as it was sent, without the query. */
+  /** The route for this sender, or for a client without a token. `path` is as sent, without the query. */
   find(path: string, sender?: Sender): HttpRoute
 }
 
 /** The transport of a session. */
 export type SessionTransport = 'streamable-http' | 'http+sse'
 
-/** Is called when a session begins here, or goes on here; the result is called when it ends, with the milliseconds since then. */
+/** Called when a session begins or continues here. The result is called at its end, with the milliseconds since then. */
 export type SessionWatch = (
   endpoint: string,
   transport: SessionTransport,
   isRevived: boolean,
 ) => (ms: number) => void
 
-/** The limits of a front, and what it does not make by itself: time, chance, sockets and log lines. */
+/** The limits of a front, and its time, sockets, ids and logs. */
 export interface HttpEnvironment extends Pick<Runtime, 'now' | 'wallNow' | 'setTimer' | 'listen'> {
   readonly limits: HttpServerLimits
-  /** An unguessable session id of visible ASCII characters. */
+  /** Returns an unguessable session id of visible ASCII characters. */
   readonly newId: (owner: Owner) => string
-  /** Absent for a front that is the only one. */
+  /** Absent if the front is the only instance. */
   readonly peers?: Peers | undefined
-  /** Absent where sessions end with the process. */
+  /** Absent if sessions end with the process. */
   readonly sessions?: { readonly ids: SessionIds; readonly book: SessionBook } | undefined
-  /** The room that the system has in descriptors: `enough` for sessions and connections, `little` for connections, `none` for neither. */
+  /** Free descriptors: `enough` for sessions and connections, `little` for connections only, `none` for neither. */
   readonly room: () => 'enough' | 'little' | 'none'
   readonly watch: SessionWatch
-  /** Logs what an operator should know. */
+  /** Logs a message for the operator. */
   readonly warn: (message: string) => void
   /** Logs a fault of the proxy itself. */
   readonly failed: (error: unknown) => void

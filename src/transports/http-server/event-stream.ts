@@ -1,9 +1,9 @@
 // One stream of events, which may outlive the response that carries it.
 //
-// MCP 2025-03-26 to 2025-11-25, Transports, Resumability: an event id is unique in its session and names its stream. A client
-// that has lost a response gets the later events of that stream, and of no other, on another response. Events are lost with their
-// process. So where sessions outlive it, an event id names the process too, how often that has revived sessions, and the request
-// that the client waits for. The id of the answer is marked instead, because nothing follows it.
+// MCP 2025-03-26 to 2025-11-25, Transports, Resumability: an event id is unique in its session and names its
+// stream. A client that has lost a response gets the later events of only that stream, on another response.
+// Events are lost with their process. So if sessions outlive it, an event id also names the process, the
+// number of revivals, and the client's request. The id of an answer has a mark instead.
 
 import { Buffer } from 'node:buffer'
 import { canonicalAt, type RequestId } from '../../jsonrpc/request-id.js'
@@ -18,22 +18,22 @@ import type { Fields, HttpResponse } from '../http1/server.js'
 
 /** The position of an event in its session. */
 export interface EventPlace {
-  /** The process that has sent it; undefined where sessions end with their process. */
+  /** The process that has sent the event; undefined if sessions end with their process. */
   readonly source: string | undefined
   readonly stream: number
   readonly number: number
-  /** The request whose answer the stream brings; undefined for several, and for a long id. */
+  /** The request whose answer the stream carries; undefined for several requests, or a long id. */
   readonly request: RequestId | undefined
-  /** Whether the event is the answer to the request, after which nothing comes. */
+  /** Whether the event is the answer to the request, and so the last. */
   readonly isAnswer: boolean
 }
 
 const place = /^(?:([\w.-]{1,64})\.)?([0-9a-z]{1,8})-([0-9a-z]{1,8})(?:-([\w-]{1,64}))?$/
 
-/** Stands where the request would, which is never so short. */
+/** Replaces the request, which is never this short. */
 const ANSWER = '_'
 
-/** Longer ids of requests do not stand in the ids of events. */
+/** Event ids do not contain longer request ids. */
 const REQUEST_BYTES_MAX = 48
 
 export function readEventId(id: string): EventPlace | undefined {
@@ -58,7 +58,7 @@ function isJson(text: Buffer): boolean {
   }
 }
 
-/** Numbers its events, stores them, and writes them to its present response. */
+/** Numbers events, stores them, and writes them to the current response. */
 export class EventStream {
   readonly number: number
   readonly #environment: HttpEnvironment
@@ -68,7 +68,7 @@ export class EventStream {
   #response: HttpResponse | undefined
   /** Sends comments during a silence. */
   #beat: { cancel(): void } | undefined
-  /** The numbers of the last event, and of the last one that a response got. */
+  /** The number of the last event, and of the last event that a response got. */
   #last = 0
   #written = 0
   /** The number of the answer to its request. */
@@ -76,7 +76,7 @@ export class EventStream {
   ended = false
   readonly #request: RequestId | undefined
 
-  /** `request` is the one whose answer the stream brings. */
+  /** `request` is the request whose answer the stream carries. */
   constructor(
     number: number,
     environment: HttpEnvironment,
@@ -95,7 +95,7 @@ export class EventStream {
     return this.#response !== undefined
   }
 
-  /** Whether the client reads the event, or can request it later. */
+  /** Sends an event. Returns whether the client can read it, now or later. */
   send(message: Message, isAnswer = false): boolean {
     const number = ++this.#last
     if (isAnswer && this.#request !== undefined) this.#answer = number
@@ -107,7 +107,7 @@ export class EventStream {
     return true
   }
 
-  /** Writes an event without a number, or cuts a client off that has left too much unread. */
+  /** Writes an event without a number. Cuts the response if the client has left too many bytes unread. */
   write(event: SseEvent): void {
     const response = this.#response
     if (response === undefined || response.hasEnded) return
@@ -126,10 +126,9 @@ export class EventStream {
   }
 
   /**
-   * Continues on this response, after event `after`, or where the last response stopped. The head has `fields` too.
-   *
-   * Cuts an earlier response that still seems open, because a client that resumes has lost it. Skips events that are not
-   * stored; call `reaches` first where that matters.
+   * Continues on this response, after event `after`, or after the last written event. Adds `fields` to the
+   * head. Cuts an earlier response, because a client that resumes has lost it. Skips events that are not
+   * stored; call `reaches` first to detect that.
    */
   attach(response: HttpResponse, fields: Fields, after: number = this.#written): void {
     const before = this.#response
@@ -138,7 +137,7 @@ export class EventStream {
     response.stream(200, [...sseHead, ...fields])
     this.#response = response
     this.#beat = repeat(this.#environment, this.#environment.limits.keepAliveMs, () => {
-      // A comment behind a backlog would not show whether the client reads.
+      // A comment after a backlog would not show whether the client reads.
       if (response.unsentBytes === 0) response.write([KEEP_ALIVE])
     })
     response.onDrain = () => this.#connection.measure()
@@ -161,7 +160,7 @@ export class EventStream {
     this.#leaveResponse()
   }
 
-  /** Ends its response as `endLast` does. */
+  /** Ends the response with `HttpResponse.endLast`. */
   endLast(): void {
     this.#leaveResponse(retryField(this.#environment.limits.retryMs))
   }
@@ -196,7 +195,7 @@ interface StoredEvent {
   readonly bytes: Buffer
 }
 
-/** The stores of all sessions that have events, and their bytes together. */
+/** The stores of all sessions with events, and their total bytes. */
 export interface StoredEvents {
   readonly stores: Set<EventStore>
   bytes: number
@@ -205,8 +204,8 @@ export interface StoredEvents {
 /**
  * The latest events of one session, oldest first, which a client may request again with `Last-Event-ID`.
  *
- * Each session has a separate store, so that no id of one session finds an event of another. A client that requests a
- * dropped event gets an error.
+ * Each session has a separate store, so an id of one session finds no event of another. A client that
+ * requests a dropped event gets an error.
  */
 export class EventStore {
   readonly #limits: HttpServerLimits['events']
@@ -219,7 +218,7 @@ export class EventStore {
     this.#all = all
   }
 
-  /** False for an event that is larger than the store may be. */
+  /** Returns false for an event that is larger than the store. */
   add(stream: number, number: number, event: SseEvent): boolean {
     const length = lengthOf(event)
     const { eventsMax, bytesMax, totalBytesMax } = this.#limits
@@ -231,7 +230,7 @@ export class EventStore {
     return true
   }
 
-  /** The kept events of a stream after event number `after`, in order. */
+  /** The stored events of a stream after event number `after`, in order. */
   after(stream: number, after: number): Buffer[] {
     const found: Buffer[] = []
     for (const event of this.#events)
@@ -269,7 +268,7 @@ export class EventStore {
 const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
 const END_OF_EVENT = Buffer.from('\n\n')
 
-/** Up to here, one copied event beats three writes. */
+/** Up to this length, copying one event is faster than three writes. */
 const COPY_BYTES_MAX = 64 * 1024
 
 /** The bytes of one event: in one piece, or as the parts of a large message between its head and its end. */
@@ -281,7 +280,7 @@ function messageEvent(message: Message, id: string | undefined): SseEvent {
   return message.length > COPY_BYTES_MAX ? parts : [Buffer.concat(parts)]
 }
 
-/** An event without data: it gives the client an id to resume after, before the first message. */
+/** An event without data. It gives the client an id to resume after, before the first message. */
 function primingEvent(id: string, retryMs: number): Buffer {
   return Buffer.from(`id: ${id}\nretry: ${retryMs}\ndata: \n\n`)
 }
@@ -294,7 +293,7 @@ export function textEvent(event: string, data: string): Buffer {
   return Buffer.from(`event: ${event}\ndata: ${data}\n\n`)
 }
 
-/** The fields of an event stream; a proxy on the way must not buffer it. */
+/** The fields of an event stream. A reverse proxy must not buffer it. */
 const sseHead: Fields = Object.entries({
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-transform',

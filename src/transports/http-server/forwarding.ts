@@ -1,5 +1,5 @@
-// HTTP over the messages between instances: a request goes to another instance as it came, without its credentials, and its
-// response comes back as a response of HTTP/1.0, whose body has no framing.
+// HTTP between instances. A request is forwarded unchanged, without its credentials. The response returns as
+// a response of HTTP/1.0 without framing of its body.
 
 import { Buffer } from 'node:buffer'
 import { parse, write } from '../../jsonrpc/text.js'
@@ -17,27 +17,27 @@ import type { EndpointRequest } from './endpoint.js'
 import type { PeerChannel, Peers, PeerSink } from './peers.js'
 import { type Refusal, refuse } from './refusal.js'
 
-/** A request that came to another instance, which has found who sends it. */
+/** A request that another instance received. That instance has identified its sender. */
 export interface ForwardedRequest {
   readonly sender: Sender
   readonly address: string | undefined
   readonly head: RequestHead
   readonly body: Buffer
   readonly response: HttpResponse
-  /** Whether all instances get it, and serve it where its session is open; the answer goes nowhere. */
+  /** Whether all instances get the request, and serve it if they have its session. No client gets the answer. */
   readonly isTold: boolean
 }
 
-/** Fields about the connection and the framing, and credentials, which the other instance does not need. */
+/** Fields of the connection and the framing, and credentials, which the other instance does not need. */
 const dropped =
   /^(?:authorization|connection|content-length|cookie|expect|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/
 
 const LINE_FEED = 10
 const HEAD_END = '\r\n\r\n'
-/** The head of a request of a client has less, and its sender is a name and a few profiles. */
+/** More than the head of a client's request needs, with the name and the profiles of its sender. */
 const HEAD_BYTES_MAX = 65_536 // 64 KiB
 const FIELDS_MAX = 100
-/** Up to here, bytes that the client has not taken do not hold the other instance back. */
+/** Up to this number of unread bytes, the other instance may continue to send. */
 const UNREAD_BYTES = 65_536 // 64 KiB
 
 export function forwardedBytes(request: EndpointRequest, body: Uint8Array): readonly Uint8Array[] {
@@ -52,7 +52,7 @@ export function forwardedBytes(request: EndpointRequest, body: Uint8Array): read
   return [Buffer.from(`${from}\n`), Buffer.from(text, 'latin1'), body]
 }
 
-/** @throws HttpSyntaxError for bytes that are no such request */
+/** @throws HttpSyntaxError if the bytes are not a forwarded request */
 export function readForwarded(bytes: Buffer): Omit<ForwardedRequest, 'response' | 'isTold'> {
   const line = bytes.indexOf(LINE_FEED)
   const end = bytes.indexOf(HEAD_END, line)
@@ -74,7 +74,7 @@ export function readForwarded(bytes: Buffer): Omit<ForwardedRequest, 'response' 
   }
 }
 
-/** Reads a request of another instance, and is the wire of its response. */
+/** Reads a request of another instance, and carries its response. */
 export class ForwardedServing implements PeerSink, ResponseWire {
   readonly #channel: PeerChannel
   readonly #bytesMax: number
@@ -99,7 +99,7 @@ export class ForwardedServing implements PeerSink, ResponseWire {
     if (this.#bytes > this.#bytesMax) this.cut()
   }
 
-  /** In a later turn: an instance that was stopped may find the end of the channel behind the request, and then no client waits. */
+  /** In a later turn: an instance that was stopped may then have read the end of the channel, and no client waits. */
   end(): void {
     setImmediate(() => {
       if (this.#isGone) return
@@ -108,7 +108,7 @@ export class ForwardedServing implements PeerSink, ResponseWire {
         this.#response = responseOn(this, request.head)
         this.#serve({ ...request, response: this.#response, isTold: false })
       } catch {
-        // It is of another version of the proxy.
+        // The request comes from another version of the proxy.
         this.cut()
       }
     })
@@ -148,11 +148,11 @@ export class ForwardedServing implements PeerSink, ResponseWire {
     this.gone()
   }
 
-  /** The other instance cuts the channel where its client takes nothing. */
+  /** The other instance cuts the channel if its client reads nothing. */
   cutWhenStalled(): void {}
 }
 
-/** A response that no client gets, for requests that are served on other instances too. */
+/** A response that no client gets, for requests that other instances serve too. */
 export function unheardResponse(head: RequestHead): HttpResponse {
   const close = (): void => response.close()
   const wire = { unsentBytes: 0, begin: () => '', write: () => {}, cutWhenStalled: () => {} }
@@ -165,8 +165,8 @@ function responseOn(wire: ResponseWire, { method }: RequestHead): HttpResponse {
 }
 
 /**
- * Has another instance serve the request. Gives `lost` where that instance has not answered, `absent` where it does not run,
- * and undefined where the response is on its way.
+ * Lets another instance serve the request. Returns `lost` if that instance did not answer, `absent` if it
+ * does not run, and undefined once the response has begun.
  */
 export async function forward(
   peers: Peers,
@@ -181,7 +181,7 @@ export async function forward(
     back.channel = channel
     channel.write(forwardedBytes(request, body))
     channel.end()
-    // Behind what leaves in this turn: a message that has come whole is served, also where its client has gone meanwhile.
+    // After the writes of this turn: a complete message is served even if its client has left.
     queueMicrotask(() => request.response.whenClosed(() => channel.cut()))
   } catch {
     return refuse(503, 'Another instance cannot be reached now', { 'retry-after': '1' })
@@ -189,7 +189,7 @@ export async function forward(
   return back.begun
 }
 
-/** The answer of the other instance to one request, which becomes the response to its client. */
+/** The answer of the other instance to one request, which becomes the response to the client. */
 class ForwardedResponse implements PeerSink {
   channel: PeerChannel | undefined
   readonly begun: Promise<'lost' | undefined>
@@ -208,7 +208,7 @@ class ForwardedResponse implements PeerSink {
 
   data(bytes: Buffer): void {
     if (this.#head !== undefined) return this.#take(bytes)
-    // The head is written in one piece, and is less than a message may have.
+    // The head arrives in one piece, because it is shorter than a message.
     const end = bytes.indexOf(HEAD_END)
     const { status, fields, framing } = new ResponseHead(bytes.toString('latin1', 0, end))
     const kept = fields.names.flatMap((name, at) =>

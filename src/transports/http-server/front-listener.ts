@@ -1,8 +1,8 @@
 // The listening socket of the front, and its connections.
 //
-// When all connections are in use, the listener closes one for a new one: first the oldest unauthenticated connection of the
-// network that has most of them, then the connection that has been idle longest between two requests. It never closes a
-// connection with a request in progress, so it may refuse the new one.
+// When all connections are in use, the listener closes one for a new one: first the oldest unauthenticated
+// connection of the network that has the most of them, then the connection that has been idle longest between
+// two requests. It never closes a connection with a request in progress, so it may refuse the new one.
 
 import { type Server, createServer } from 'node:net'
 import {
@@ -19,7 +19,7 @@ import { repeat } from '../../runtime/deadline.js'
 import { Deferred } from '../../runtime/deferred.js'
 import { RareWarnings } from './rare-warnings.js'
 
-/** Serves what comes; it listens once and closes once. */
+/** Serves requests. It listens once and closes once. */
 export class FrontListener implements FrontServer {
   readonly environment: HttpEnvironment
   readonly serve: (request: HttpRequest) => void
@@ -27,7 +27,7 @@ export class FrontListener implements FrontServer {
   readonly #server: Server
   /** All connections, the oldest first. */
   readonly #connections = new Set<FrontConnection>()
-  /** The networks of those that have not shown the token, or have sent no request where the front has none; the oldest first. */
+  /** Connections without the token, or without a request if no token is required, with their networks; the oldest first. */
   readonly #strangers = new Map<FrontConnection, string>()
   readonly #notices: RareWarnings
   readonly #closed: Promise<void>
@@ -36,7 +36,7 @@ export class FrontListener implements FrontServer {
   isDraining = false
   #hasListened = false
   #isClosed = false
-  /** Those with a response that lasts until its client or the front ends it. */
+  /** Connections with a response that lasts until its client or the front ends it. */
   readonly #lasting = new Set<FrontConnection>()
   readonly #quiet = new Deferred<void>()
   /** Ends the responses that end last. */
@@ -53,7 +53,7 @@ export class FrontListener implements FrontServer {
       { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS },
       (socket) => this.#come(socket),
     )
-    // The system could not give a connection that came, and will try again.
+    // The system could not accept a connection, and will try again.
     this.#server.on('error', (error) => {
       if (this.#hasListened) this.#notices.note('full', `no connection can be accepted: ${errorText(error)}`)
     })
@@ -66,7 +66,7 @@ export class FrontListener implements FrontServer {
     this.#strangers.delete(connection)
   }
 
-  /** Gives the port. @throws the system's error */
+  /** Returns the port. @throws the error of the system */
   async listen(host: string, port: number): Promise<number> {
     const { limits, listen = listenAt } = this.environment
     const given = await listen(this.#server, host, port)
@@ -78,21 +78,21 @@ export class FrontListener implements FrontServer {
   }
 
   /**
-   * Ends each connection with the next response on it, or when it has been idle for a moment: a client that is about to use it
-   * again gets that response. With `handsOver` the successor accepts the next connections, on the same socket.
+   * Ends each connection with its next response, or after a moment without requests, so that an active client
+   * gets that response. With `handsOver`, the successor accepts new connections on the same socket.
    */
   drain(handsOver: boolean): void {
     if (this.isDraining) return
     this.isDraining = true
     if (!this.#hasListened) return
     if (handsOver) this.#server.close()
-    // A client that loses one of its connections uses another one, which may have been idle for long.
+    // A client that loses one of its connections uses another, which may have been idle for long.
     for (const connection of this.#connections) connection.countIdle()
     this.#sweepEvery(this.environment.limits.lastCheckMs)
     this.#look()
   }
 
-  /** Resolves when every connection that is left has a response that lasts; that of a front that has handed its socket over. */
+  /** Resolves when each remaining connection has a lasting response, after the socket was handed over. */
   get quiet(): Promise<void> {
     return this.#quiet.promise
   }
@@ -104,7 +104,7 @@ export class FrontListener implements FrontServer {
     this.#look()
   }
 
-  /** Takes no new connection, waits up to `waitMs` for responses in progress, and cuts the connections that are left. */
+  /** Accepts no new connection, waits up to `waitMs` for responses in progress, and cuts the remaining connections. */
   async close(waitMs: number): Promise<void> {
     this.#isClosed = true
     this.isDraining = true
@@ -120,7 +120,7 @@ export class FrontListener implements FrontServer {
     last.cancel()
   }
 
-  // For its connections to call.
+  // Only connections call the following methods.
 
   date(): string {
     const second = Math.floor(this.environment.wallNow() / 1000)
@@ -158,7 +158,7 @@ export class FrontListener implements FrontServer {
   }
 
   #makesRoom(): boolean {
-    // One client cannot drive out the others.
+    // One client must not displace the others.
     const [stranger, network] = ofMost([...this.#strangers], ([, each]) => each)[0] ?? []
     const closed = stranger ?? this.#longestResting()
     let goes = 'a new one is refused'
@@ -196,7 +196,7 @@ function listenAt(server: Server, host: string, port: number): Promise<number> {
   return untilListening(server, port, (done) => server.listen({ host, port }, done))
 }
 
-/** Gives the port once `listen` is done. @throws the system's error */
+/** Resolves to the port once `listen` is done. @throws the error of the system */
 export function untilListening(
   server: Server,
   port: number,
@@ -212,7 +212,7 @@ export function untilListening(
   })
 }
 
-/** The network of an address: for IPv6 its first half, because one client usually has all addresses of that. */
+/** The network of an address. For IPv6, it is the first half, because one client usually has all of it. */
 export function networkOf(address: string): string {
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []
   if (mapped !== undefined || !address.includes(':')) return mapped ?? address

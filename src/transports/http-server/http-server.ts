@@ -1,6 +1,6 @@
 // The HTTP front: one listening socket for every endpoint.
 //
-// Every request passes the guard first, then finds its route, then its handler. `#refuse` writes all refusals.
+// Every request passes the guard first, then finds its route and its handler. `#refuse` writes all refusals.
 
 import { buildError } from '../../jsonrpc/build.js'
 import { Bodies } from './body.js'
@@ -32,7 +32,7 @@ import { TokenStreams } from './token-streams.js'
 
 export interface HttpFrontOptions extends HttpRules {
   readonly host: string
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number
   /** Whether another process accepts on the same socket after this one. */
   readonly handsOver?: boolean
@@ -48,7 +48,7 @@ export interface HttpAddress {
   readonly origin: string
 }
 
-/** An HTTP front; it listens once and closes once. */
+/** An HTTP front. It listens once and closes once. */
 export class HttpServer {
   readonly #options: HttpFrontOptions
   readonly #listening: FrontListener
@@ -92,7 +92,7 @@ export class HttpServer {
     )
   }
 
-  /** @throws the system's error (`EADDRINUSE`, …) */
+  /** @throws the error of the system (`EADDRINUSE`, …) */
   async listen(): Promise<HttpAddress> {
     const { host, environment } = this.#options
     this.#port = await this.#listening.listen(host, this.#port)
@@ -107,7 +107,7 @@ export class HttpServer {
     return { host, port: this.#port, origin: `http://${reachable(host)}:${this.#port}` }
   }
 
-  /** Replaces the rules; principals whose token was removed or replaced may only finish. */
+  /** Replaces the rules. Principals whose token was removed or replaced may only finish their calls. */
   change(rules: HttpRules): void {
     const before = this.#rules
     this.#rules = rules
@@ -120,7 +120,7 @@ export class HttpServer {
     })
   }
 
-  /** Whether it will end soon, and every connection ends with its next response. */
+  /** Whether the front ends soon, and every connection ends with its next response. */
   get isDraining(): boolean {
     return this.#listening.isDraining
   }
@@ -130,8 +130,8 @@ export class HttpServer {
   }
 
   /**
-   * Serves everything on, but keeps no connection for long. Resolves when another program may go on in its place: with a
-   * socket that another one accepts on next, when all requests are answered that have come here.
+   * Continues to serve, but ends connections soon. Resolves when another program may take the place of this
+   * one: if it accepts on the same socket, after the answers to all requests here.
    */
   drain(): Promise<void> {
     const { handsOver = false } = this.#options
@@ -139,7 +139,7 @@ export class HttpServer {
     return handsOver ? this.#listening.quiet : Promise.resolve()
   }
 
-  /** Accepts no further call; calls in progress continue. */
+  /** Accepts no further call. Calls in progress continue. */
   stop(): void {
     void this.drain()
     this.#handlers.isStopping = true
@@ -150,7 +150,7 @@ export class HttpServer {
     await this.#others?.answered()
   }
 
-  /** Ends every session; clients have a moment to read the last answers. */
+  /** Ends every session. Clients have a moment to read the last answers. */
   async close(): Promise<void> {
     this.stop()
     this.#others?.endStreams()
@@ -164,7 +164,7 @@ export class HttpServer {
     this.leave()
   }
 
-  /** Principals whose token has ended may only finish. */
+  /** Principals whose token has ended may only finish their calls. */
   leave(): void {
     const { credentialOf } = this.#rules
     if (credentialOf !== undefined) this.#clients.leave((principal) => credentialOf(principal) === undefined)
@@ -212,7 +212,7 @@ export class HttpServer {
     if (!(verdict instanceof Promise)) return this.#dispatch(request, admitted, verdict)
     return verdict.then((found) => {
       if (guard === this.#guard) return this.#dispatch(request, admitted, found)
-      // The rules have changed during the examination.
+      // The rules changed during the check of the token.
       const again = this.#guard.admit(request)
       return isRefusal(again) ? again : this.#identify(request, again)
     })
@@ -253,7 +253,7 @@ export class HttpServer {
     }
   }
 
-  /** Serves a request that came to another instance, which has let it in. */
+  /** Serves a request that another instance has received and admitted. */
   readonly #serveForwarded = (request: ForwardedRequest): ServeResult => {
     const { sender, head } = request
     const { path, query } = targetOf(head.target)
@@ -268,13 +268,13 @@ export class HttpServer {
     return this.#handlers.streamable({ ...request, ...owner, accepts, query, isForwarded: true })
   }
 
-  /** A request that another instance serves, and that matters to every instance that has its session. */
+  /** Handles a request that another instance serves, and that every instance with the same session must know. */
   #onMessage(bytes: Buffer): void {
     const read = readForwarded(bytes)
     this.#handle({ ...read, response: unheardResponse(read.head), isTold: true }, this.#serveForwarded)
   }
 
-  /** The response of a request is a stream, which ends with its token where that has an end. */
+  /** The response is a stream. It ends with the token of its sender, if that token ends. */
   #lasts(request: HttpRequest, path: string, endpoint: HttpEndpoint, sender: Sender | undefined): void {
     this.#listening.lasts(request)
     if (sender?.untilMs === undefined) return
@@ -284,7 +284,7 @@ export class HttpServer {
       const admitted = this.#guard.admit({ wire, head })
       if (isRefusal(admitted)) return undefined
       const now = await this.#guard.sender(admitted, wire.socket.remoteAddress)
-      // Its issuer may be away; the token was good for this long.
+      // The issuer may be unreachable. The token stays valid until `untilMs`.
       if (!isSender(now) && now?.status === 503 && this.#options.environment.wallNow() < untilMs)
         return sender
       if (!isSender(now) || now.principal !== sender.principal) return undefined
@@ -312,5 +312,5 @@ export class HttpServer {
 
 type Answerable = Pick<HttpRequest, 'head' | 'response'>
 
-/** Where no route asks who sends a request. */
+/** The sender on a route that needs none. */
 const nobody: Sender = { principal: '' }

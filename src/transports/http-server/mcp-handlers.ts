@@ -1,8 +1,8 @@
-// Streamable HTTP: POST, GET and DELETE at one path (MCP 2025-03-26, 2025-06-18 and 2025-11-25, Transports). A client without a
-// session is served too, one request at a time, so that a person with a command line needs no handshake.
+// Streamable HTTP: POST, GET and DELETE at one path (MCP 2025-03-26, 2025-06-18 and 2025-11-25, Transports).
+// A client without a session may send single requests, so a person with a command line needs no handshake.
 //
-// HTTP with SSE, the older transport: events on one response, messages to another path (MCP 2024-11-05, Transports). The first
-// event names the path for messages, and the session lasts as long as the stream of events.
+// HTTP with SSE, the older transport: events on one response, messages to another path, which the first event
+// names (MCP 2024-11-05, Transports). The session lasts as long as the event stream.
 
 import { type Bodies, hasRequest, type PostedMessage, type ReadResult } from './body.js'
 import type { ClientConnection } from './client-connection.js'
@@ -22,12 +22,12 @@ import {
   storeAway,
 } from './refusal.js'
 
-/** Serves the clients of all endpoints: those with a session, and those that are gone after one request. */
+/** Serves the clients of all endpoints, with and without a session. */
 export class McpHandlers {
   readonly #clients: ClientRegistry
   readonly #bodies: Bodies
   readonly #others: OtherInstances | undefined
-  /** Whether no request is served any more: only what calls in progress need, such as answers to their questions. */
+  /** Whether new requests are refused. Messages that calls in progress need, such as answers, are still served. */
   isStopping = false
 
   constructor(clients: ClientRegistry, bodies: Bodies, others: OtherInstances | undefined) {
@@ -41,18 +41,18 @@ export class McpHandlers {
     if (method === 'POST') return this.#post(request)
     if (method !== 'GET' && method !== 'HEAD' && method !== 'DELETE')
       return refuse(405, 'Method not allowed', { allow: 'GET, POST, DELETE, OPTIONS' })
-    // A client without a session has nothing to listen to, and nothing to end.
+    // A client without a session has no stream, and no session to end.
     if (namesStateless(request.head)) return refuse(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
     const here = (): ServeResult => (method === 'DELETE' ? this.#delete(request) : this.#get(request))
     return this.#others === undefined ? here() : this.#others.bodiless(request, here)
   }
 
-  /** Opens a session of the older transport and its stream of events. */
+  /** Opens a session of the older transport and its event stream. */
   async events(request: EndpointRequest, messagePath: string): Promise<Refusal | undefined> {
     const { head, response } = request
     if (head.method !== 'GET') return refuse(405, 'Method not allowed', { allow: 'GET, OPTIONS' })
     if (this.isStopping) return frontClosing
-    // The client may have left while its token was examined.
+    // The client may have left while its token was checked.
     if (response.isClosed) return undefined
     const opened = this.#clients.openEvents(request)
     if (opened === undefined) return crowded
@@ -64,7 +64,7 @@ export class McpHandlers {
     return undefined
   }
 
-  /** Accepts a message with 202; its answer is sent as an event. */
+  /** Accepts a message with 202. Its answer is an event. */
   async message(request: EndpointRequest): Promise<Refusal | undefined> {
     if (request.head.method !== 'POST') return refuse(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
     const id = new URLSearchParams(request.query).get('sessionId')
@@ -86,7 +86,7 @@ export class McpHandlers {
       return refuse(406, 'Accept must list application/json and text/event-stream')
     const others = this.#others
     if (others === undefined) return this.#withNamed(request, (named) => this.#read(request, named))
-    // The message shows which instance has to serve it.
+    // The message shows which instance must serve it.
     const take = (came: ReadResult): ServeResult => {
       if (came === undefined || isRefusal(came)) return came
       return others.post(request, came, () =>
@@ -106,17 +106,17 @@ export class McpHandlers {
     return named instanceof Promise ? named.then(serve) : serve(named)
   }
 
-  /** `named` is the client of the session in the head, or why there is none. */
+  /** `named` is the client of the session in the head, or why the session is refused. */
   #read(request: EndpointRequest, named: ClientConnection | Refusal | undefined): ServeResult {
     const lost = named !== undefined && isRefusal(named) ? named : undefined
-    // A body that has come with the head may show that its message needs no session.
+    // A body that arrived with the head may show that its message needs no session.
     if (lost !== undefined && request.body === undefined) return lost
     const take = (came: ReadResult): ServeResult => {
       if (came === undefined) return undefined
       if (!isRefusal(came)) return this.#posted(came, request, named)
       return named === undefined || isRefusal(named) ? (lost ?? came) : { ...came, revision: named.revision }
     }
-    // A body that has come with its head is served in the same turn.
+    // A body that arrived with its head is served in the same turn.
     const read = this.#bodies.read(request)
     return read instanceof Promise ? read.then(take) : take(read)
   }
@@ -142,12 +142,12 @@ export class McpHandlers {
     if (client === undefined) return crowded
     if (isRefusal(client)) return client
     const serve = (): Refusal | undefined =>
-      // The endpoint may have been removed while the body came.
+      // The endpoint may have been removed while the body arrived.
       client.open ? client.post(posted, response, accepts, judgement === 'opening') : frontClosing
     return client.ready === undefined ? serve() : client.ready.then(serve)
   }
 
-  /** Undefined when there are too many clients. */
+  /** Returns undefined if there are too many clients. */
   #opened(
     judgement: 'opening' | 'session' | 'alone',
     request: EndpointRequest,
@@ -175,12 +175,12 @@ export class McpHandlers {
     const listening = client.listen(response, head.get('last-event-id'))
     if (listening === 'open') request.onStream?.()
     if (listening === 'busy') return refuse(409, 'Only one stream of this kind is allowed per session')
-    // No Content has a client stop to resume (HTML, server-sent events: processing model).
+    // With No Content, the client stops resuming (HTML, server-sent events: processing model).
     if (listening === 'over') response.send(204, [])
     return listening === 'unknown' ? refuse(400, 'The events after this id are not kept') : undefined
   }
 
-  /** The answer 200 says that the session has ended for every instance. */
+  /** The answer 200 means that the session has ended on every instance. */
   #delete(request: EndpointRequest): ServeResult {
     return this.#inSession(request, (client) =>
       client.endSession().then(
@@ -200,7 +200,7 @@ export class McpHandlers {
     })
   }
 
-  /** The client of a session, or why there is none. A session of another process goes on here first. */
+  /** The client of a session, or why it is refused. A session of another process is revived first. */
   #named(
     id: string,
     request: EndpointRequest,

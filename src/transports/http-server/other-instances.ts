@@ -1,8 +1,8 @@
-// Which requests another instance has to serve, or learns of, where several instances share a store.
+// Decides which requests another instance serves or learns of, if several instances share a store.
 //
-// A session that lives in the memory of a process is served where its id says; an answer where its question was asked; a stream
-// where its events are; a request that comes again where its call waits. Everything else is served by the instance to which it
-// came. Where the other instance does not run any more, the request is served here as if there were no other.
+// A session that lives in the memory of a process is served by that process. An answer goes to the instance
+// that asked, a stream to the instance with its events, and a repeated request to the instance where its call
+// waits. The receiving instance serves all others, and those whose instance no longer runs.
 
 import { buildBatch, buildError } from '../../jsonrpc/build.js'
 import type { Frame } from '../../jsonrpc/frame.js'
@@ -19,7 +19,7 @@ import { namesStateless, sessionIdIn } from './protocol.js'
 import { type Refusal, refuse, type ServeResult, storeAway } from './refusal.js'
 import { askedTask, taskName } from './session-tasks.js'
 
-/** Messages that matter to every instance on which their session is open. */
+/** Messages that every instance with the same session must know. */
 const toldToAll: ReadonlySet<string> = new Set([
   'notifications/initialized',
   'notifications/cancelled',
@@ -35,7 +35,7 @@ export class OtherInstances {
   readonly #peers: Peers
   readonly #environment: HttpEnvironment
   readonly #clients: ClientRegistry
-  /** The responses to requests that other instances serve now; those of GET are streams. As many as connections at most. */
+  /** The responses that other instances write now; those of GET are streams. Limited by the connections. */
   readonly #responses = new Map<HttpResponse, string>()
 
   constructor(peers: Peers, environment: HttpEnvironment, clients: ClientRegistry) {
@@ -48,7 +48,7 @@ export class OtherInstances {
     return this.#peers.isAway
   }
 
-  /** Resolves when the messages that others serve now are answered. */
+  /** Resolves when the messages that other instances serve now are answered. */
   async answered(): Promise<void> {
     const posts = [...this.#responses].filter(([, method]) => method !== 'GET')
     await Promise.all(posts.map(([response]) => new Promise<void>((done) => response.whenClosed(done))))
@@ -73,7 +73,7 @@ export class OtherInstances {
     return here()
   }
 
-  /** Serves a request to listen, or to end the session. */
+  /** Serves a request that listens, or that ends the session. */
   bodiless(request: EndpointRequest, here: () => ServeResult): ServeResult {
     if (request.isForwarded) return here()
     const holder = this.#ownerOfSession(request)
@@ -86,7 +86,7 @@ export class OtherInstances {
     return here()
   }
 
-  /** A task is known where it has begun. */
+  /** Only the instance where a task began knows the task. */
   async #aboutTask(
     name: string,
     request: EndpointRequest,
@@ -97,7 +97,7 @@ export class OtherInstances {
     return holder === undefined ? here() : this.#forward(holder, request, posted.line, here, posted)
   }
 
-  /** A session that is not open here, and that lives in the memory of another process. */
+  /** The instance of a session that is not open here and lives in the memory of another process. */
   #ownerOfSession(request: EndpointRequest): string | undefined {
     const id = sessionIdIn(request.head)
     if (id === undefined || !this.#isElsewhere(request)) return undefined
@@ -111,7 +111,7 @@ export class OtherInstances {
     return id !== undefined && this.#clients.session('session', id, request) === undefined
   }
 
-  /** No session begins or goes on here whose end other instances could not tell. */
+  /** Whether the request needs the store: without it, this instance cannot learn that a session has ended. */
   #needsStore(request: EndpointRequest, frame: Frame): boolean {
     return (frame.kind === 'request' && frame.method === 'initialize') || this.#isElsewhere(request)
   }
@@ -125,7 +125,7 @@ export class OtherInstances {
       this.#peers.tellAll(Buffer.concat(forwardedBytes(request, body)))
   }
 
-  /** A stream whose instance does not answer goes on here, where its client learns that the call was lost. */
+  /** If the instance of a stream does not answer, the stream continues here with the error of a lost call. */
   async #resume(
     owner: string,
     request: EndpointRequest,
@@ -140,7 +140,7 @@ export class OtherInstances {
     this.#responses.set(response, head.method)
     response.whenClosed(() => this.#responses.delete(response))
     const end = await forward(this.#peers, owner, request, body)
-    // It is answered here.
+    // This instance answers the request.
     if (end !== undefined) this.#responses.delete(response)
     return end
   }
@@ -158,7 +158,7 @@ export class OtherInstances {
   }
 }
 
-/** The instance whose question a message answers, or whose call it continues. */
+/** The instance whose request a message answers, or whose call it continues. */
 function ownerOfMessage(request: EndpointRequest, frame: Frame): string | undefined {
   switch (frame.kind) {
     case 'result':
@@ -170,7 +170,7 @@ function ownerOfMessage(request: EndpointRequest, frame: Frame): string | undefi
       return token && labelOf(rawAt(frame.line, token))
     }
     case 'request': {
-      // The state is read of clients without a session only, for which it is read anyway.
+      // Reads the state only for clients without a session, whose requests the proxy parses anyway.
       if (!namesStateless(request.head)) return undefined
       const state = frame.params.members.string('requestState')
       return state && labelOfState(state)
@@ -178,7 +178,7 @@ function ownerOfMessage(request: EndpointRequest, frame: Frame): string | undefi
   }
 }
 
-/** The other instance may have begun to serve it. Each request gets an error; a stream, and a message without an answer, breaks. */
+/** The other instance may have begun the request. Each request gets an error; a stream or notification gets 503. */
 function lost(posted?: PostedMessage): Refusal {
   const error = instanceLost()
   const [first, ...more] = posted?.frames.filter((frame) => frame.kind === 'request') ?? []

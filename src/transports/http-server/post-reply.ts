@@ -1,9 +1,9 @@
-// One POST that holds requests, and its one response.
+// One POST with requests, and its one response.
 //
-// When the answers are the first messages and come soon, they are the body, unless the client names events first. Any other
-// message, or a wait, turns the response into an event stream; until then the front sends no header, so that an early refusal
-// keeps its status code. A client that disconnects from its session has not cancelled (MCP 2025-03-26, Transports): the
-// connection stores the events that the client can resume, and drops all others.
+// If the answers are the first messages and arrive soon, they are the body, unless the client names events
+// first. Any other message, or a wait, turns the response into an event stream. Until then the front sends no
+// header, so an early refusal keeps its status code. A client that leaves its session has not cancelled (MCP
+// 2025-03-26, Transports): the connection stores the events that it can resume, and drops all others.
 
 import type { Message } from '../../jsonrpc/splice.js'
 import type { AnswerKind, MessageHead, Reply } from '../../jsonrpc/connection.js'
@@ -16,10 +16,10 @@ import { mayBeTask } from './session-tasks.js'
 import type { Fields, HttpResponse } from '../http1/server.js'
 import type { ClientConnection } from './client-connection.js'
 
-/** From this size on, unsent bytes of a body count for its client. */
+/** From this size on, the backlog of the client includes the unsent bytes of a body. */
 const LARGE_BYTES = 64 * 1024
 
-/** The status of a response that is one answer, and its further fields. */
+/** The status of a response that is one answer, and its additional fields. */
 export interface AnswerStatus {
   readonly status: number
   readonly fields: Fields
@@ -27,7 +27,7 @@ export interface AnswerStatus {
 
 const okStatus: AnswerStatus = { status: 200, fields: [] }
 
-/** The way back of the request, or of the batch, in one POST. */
+/** The reply to the request or the batch in one POST. */
 export class PostReply implements Reply {
   readonly isCancelledByClosing: boolean
   readonly field: (name: string) => string | undefined
@@ -41,7 +41,7 @@ export class PostReply implements Reply {
   readonly #hold: PostedMessage['hold']
   readonly #response: HttpResponse
   readonly #accepts: Accepts
-  /** Whether other instances may be asked about a task that its answer begins. */
+  /** Whether other instances may get requests about a task that the answer begins. */
   readonly #mayBeTask: boolean
   #isPending = true
   #stream: EventStream | undefined
@@ -72,7 +72,7 @@ export class PostReply implements Reply {
     if (this.isCancelledByClosing) response.whenClosed(() => this.#left())
   }
 
-  /** Whether its response can carry events and is still read. */
+  /** Whether the response can carry events and the client still reads it. */
   get canStream(): boolean {
     return this.#isPending && this.#accepts.stream && (this.#stream?.attached ?? !this.#response.isClosed)
   }
@@ -83,7 +83,7 @@ export class PostReply implements Reply {
     if (this.isOpening) this.#connection.opens(kind === 'error')
     if (this.#mayBeTask) this.#connection.claimTask(message)
     const status = kind === 'error' && this.isCancelledByClosing ? statusOf(message) : okStatus
-    // A stream has no status but 200.
+    // An event stream always has the status 200.
     const isEvent = this.#accepts.prefersStream && status === okStatus && !this.#response.isClosed
     if (this.#stream !== undefined || isEvent) this.#open().send(message, true)
     else this.#sendBody(message, status)
@@ -100,7 +100,7 @@ export class PostReply implements Reply {
     this.#connection.tell(message, head, this)
   }
 
-  /** Sends a message before the answers; false when no client can get it. */
+  /** Sends a message before the answers. Returns false if no client can get it. */
   during(message: Message): boolean {
     // Only a client with a session can resume the stream of a lost response.
     const isReached = this.canStream || (this.#connection.kind === 'session' && this.#isPending)
@@ -109,7 +109,7 @@ export class PostReply implements Reply {
     return true
   }
 
-  /** No answer has come for a while. */
+  /** Begins the event stream, because no answer has arrived in time. */
   waited(): void {
     if (this.#accepts.stream) this.#open()
   }
@@ -154,7 +154,7 @@ export class PostReply implements Reply {
   }
 }
 
-/** A function outside of the class, because a closure inside would keep the bytes of the request. */
+/** A separate function, because a closure in the constructor would keep the bytes of the request. */
 function fieldReader(head: PostedMessage['head']): (name: string) => string | undefined {
   return (name) => head.get(name)
 }

@@ -1,6 +1,5 @@
-// The facts about a message in its header fields: the session, the revision, and what of its body they repeat.
-//
-// MCP 2025-03-26 to 2025-11-25 and 2026-07-28, Transports, Streamable HTTP.
+// The facts about a message in its header fields: the session, the revision, and repeated parts of the body
+// (MCP 2025-03-26 to 2025-11-25 and 2026-07-28, Transports, Streamable HTTP).
 
 import type { Message } from '../../jsonrpc/splice.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
@@ -24,13 +23,13 @@ import { namesRevision } from '../../mcp/meta-keys.js'
 import { statelessRequests } from '../../mcp/methods.js'
 import { type Revision, sessionRevision, sessionRevisions, statelessRevision } from '../../mcp/revisions.js'
 
-/** How a message of a revision with sessions is served: it opens a session, is in one, or is alone, by a client that is gone once it is answered. */
+/** How to serve a message of a revision with sessions: it opens a session, belongs to one, or is a single message. */
 type SessionJudgement = Refusal | 'opening' | 'session' | 'alone'
 
-/** How a message is served that belongs to no session. */
+/** How to serve a message without a session. */
 type StatelessJudgement = Refusal | 'ignored' | 'stateless'
 
-/** How an error that is the whole response answers a message without a session. */
+/** The status and fields of a response whose body is this error, for a message without a session. */
 export function statusOf(error: Message): AnswerStatus {
   const frame = readFrame(error.joined)
   if (frame.kind !== 'error') return { status: 200, fields: [] }
@@ -41,12 +40,12 @@ export function statusOf(error: Message): AnswerStatus {
   return { status: statelessRefusal(code) === undefined ? 200 : 400, fields: [] }
 }
 
-/** The session that a request is for; asked before its body is read. */
+/** The id of the session in the head, available before the body is read. */
 export function sessionIdIn(head: RequestHead): string | undefined {
   return namesStateless(head) ? undefined : head.get('mcp-session-id')
 }
 
-/** Why a client of a session may not listen, or end its session, with a request that has this head. */
+/** Why a request with this head may not listen to a session, or end it. */
 export function refusesVersion(head: RequestHead, client: ClientConnection | undefined): Refusal | undefined {
   const version = head.get('mcp-protocol-version')
   if (version === undefined || client?.revision.versionHeader === false) return undefined
@@ -55,7 +54,7 @@ export function refusesVersion(head: RequestHead, client: ClientConnection | und
   return refuse(400, `Unsupported protocol version: ${version} (supported versions: ${versions})`)
 }
 
-/** How a message is served; `client` is that of the session that its head names, or why there is none. */
+/** Decides how to serve a message. `client` belongs to the session in its head, or says why that is refused. */
 export function judge(
   posted: PostedMessage,
   client: ClientConnection | Refusal | undefined,
@@ -63,7 +62,7 @@ export function judge(
   const stateless = judgeStateless(posted)
   if (stateless !== undefined) return stateless
   if (client !== undefined && isRefusal(client)) return client
-  // The session may have ended while the body came.
+  // The session may have ended while the body arrived.
   if (client?.open === false) return noSession
   const judgement = judgeInSession(posted, client)
   return typeof judgement === 'object' ? { ...judgement, revision: client?.revision } : judgement
@@ -80,7 +79,7 @@ function judgeInSession(
     const revision = client?.revision ?? namedRevision(head)
     if (revision?.batching === false) return invalid(`protocol version ${revision.version} has no batches`)
   }
-  // The client was not asked, so this answers nothing.
+  // The proxy has sent no request without a session, so this answers none.
   if (client === undefined && frames.some(({ kind }) => kind === 'result' || kind === 'error'))
     return noSessionId
   if (opens) return 'opening'
@@ -93,17 +92,16 @@ export function namedRevision(head: RequestHead): Revision | undefined {
   return sessionRevision(version) ?? statelessRevision(version)
 }
 
-// The policy of messages that belong to no session, also when their heads name one.
-//
-// MCP 2026-07-28, Transports, Streamable HTTP. The order of the faults is fixed, because clients act on the first one.
+// The rules for messages without a session, even if their heads name one (MCP 2026-07-28, Transports,
+// Streamable HTTP). The order of the faults is fixed, because clients act on the first one.
 
-/** Whether a request names a revision without sessions in its head. */
+/** Whether the head of a request names a revision without sessions. */
 export function namesStateless(head: RequestHead): boolean {
   const version = head.get('mcp-protocol-version')
   return version !== undefined && statelessRevision(version) !== undefined
 }
 
-/** How a message is served that belongs to no session; undefined for one that is judged by its session. */
+/** Decides how to serve a message without a session; undefined if its session decides. */
 function judgeStateless({ head, frames, isBatch }: PostedMessage): StatelessJudgement | undefined {
   const isNamed = namesStateless(head)
   const [frame] = frames
@@ -119,7 +117,7 @@ function judgeStateless({ head, frames, isBatch }: PostedMessage): StatelessJudg
   return isNamed ? refused(invalidRequest('a client without a session is asked nothing')) : undefined
 }
 
-/** Whether a message without a session is answered for as long as its client listens. */
+/** Whether the answer to a message without a session lasts as long as its client listens. */
 export function staysOpen({ frames: [frame] }: PostedMessage): boolean {
   return frame?.kind === 'request' && statelessRequests.get(frame.method)?.stays === true
 }
@@ -143,7 +141,7 @@ function refused(error: ErrorBody | undefined, frame?: RequestFrame): Refusal {
 
 const orphans = { orphanId: 'omit' } as const
 
-/** Another version than the body has, or no version. */
+/** The version in the head is missing, or differs from the version in the body. */
 function versionMismatch(
   head: RequestHead,
   frame: RequestFrame,
@@ -161,7 +159,7 @@ function methodMismatch(head: RequestHead, { method }: RequestFrame): ErrorBody 
 function nameMismatch(head: RequestHead, frame: RequestFrame): ErrorBody | undefined {
   const name = mirroredName(frame)
   const sent = head.get('mcp-name')
-  // A request without a name is refused where the name is needed.
+  // If the method needs a name, another check refuses a request without one.
   if (name === undefined || (name.text === undefined && sent === undefined)) return undefined
   return mismatch('Mcp-Name', sent, name.text)
 }

@@ -1,13 +1,13 @@
-// Warnings about requests and connections: each kind, from each origin, at most once a minute.
+// Warnings about requests and connections, at most once a minute for each kind and origin.
 
 import type { HttpEnvironment } from './endpoint.js'
 
 const INTERVAL_MS = 60_000
 
-/** The number of separate origins. Beyond that many within a minute, all others of a kind share one line a minute. */
+/** The number of separate origins. Above it, all other origins of a kind share one line a minute. */
 const ORIGINS_MAX = 100
 
-/** Refused pages, names and tokens; connections that are closed for new ones. */
+/** Refused pages, names and tokens, and connections that were closed for new ones. */
 type WarningKind = 'page' | 'name' | 'token' | 'full'
 
 export class RareWarnings {
@@ -19,7 +19,7 @@ export class RareWarnings {
     this.#environment = environment
   }
 
-  /** `origin` causes the warning: an address, a name, a page. */
+  /** `origin` is the cause of the warning: an address, a name, or a page. */
   note(kind: WarningKind, message: string, origin = ''): void {
     const nowMs = this.#environment.now()
     for (const [key, atMs] of this.#warnedMs) {

@@ -1,5 +1,4 @@
-// Why a request is not served: a status code for machines on the way, and a
-// JSON-RPC error for the client.
+// Why a request is not served: a status code for HTTP software, and a JSON-RPC error for the client.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
@@ -15,23 +14,23 @@ import {
 export interface Refusal {
   readonly status: number
   readonly error: ErrorBody
-  /** Of the request that the error answers, where it could be read. */
+  /** The id of the request that the error answers, if it could be read. */
   readonly id?: RequestId | undefined
-  /** The revision of the client, if it is known better than from its header fields. */
+  /** The revision of the client, if a better source than its header fields is known. */
   readonly revision?: { readonly orphanId: 'null' | 'omit' } | undefined
   readonly headers?: Readonly<Record<string, string>>
-  /** For a body that is not JSON-RPC: plain JSON instead of `error`. */
+  /** A body in plain JSON instead of `error`. */
   readonly body?: string
 }
 
-/** Why a request is not served, if there is a reason; otherwise the response is on its way. */
+/** Why a request is not served; undefined if its response has begun or follows. */
 export type ServeResult = Refusal | undefined | Promise<Refusal | undefined>
 
 export function isRefusal(value: object): value is Refusal {
   return 'status' in value
 }
 
-/** On connections on which nothing behind this request is read: others may see its end elsewhere. */
+/** Ends a connection whose later bytes are not read, as other readers may see another end of this request. */
 const closing = { connection: 'close' } as const
 
 export function refuse(status: number, why: string, headers?: Readonly<Record<string, string>>): Refusal {
@@ -39,23 +38,23 @@ export function refuse(status: number, why: string, headers?: Readonly<Record<st
   return headers === undefined ? { status, error } : { status, error, headers }
 }
 
-/** The message itself is at fault. */
+/** A refusal because of a fault in the message itself. */
 export function invalid(why: string): Refusal {
   return { status: 400, error: invalidRequest(why) }
 }
 
-/** Bytes behind such a body may belong to it, so they are not read as a request. */
+/** Later bytes may belong to the unreadable body, so they are not read as a request. */
 export function unreadable(error: FrameError): Refusal {
   return { status: 400, error: malformed(error), id: error.id, headers: closing }
 }
 
-/** A client that is turned away loses its connection too. */
+/** A refused client also loses its connection. */
 export const crowded: Refusal = refuse(503, 'Too many clients', { ...closing, 'retry-after': '5' })
 
 /** The front, or the endpoint of the request, is closing. */
 export const frontClosing: Refusal = refuse(503, 'Shutting down', { ...closing, 'retry-after': '1' })
 
-/** No session begins, and none goes on here, while the store of the instances cannot be asked. */
+/** While the store of the instances is unreachable, no session begins or is revived. */
 export const storeAway: Refusal = refuse(503, 'The store of the sessions cannot be reached', {
   'retry-after': '5',
 })

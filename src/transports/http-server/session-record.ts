@@ -1,4 +1,4 @@
-// The part of a session that outlives this process: the facts in its id, and the messages of its client since `initialize`.
+// The facts and the messages of a session that outlive this process.
 
 import { createHash } from 'node:crypto'
 import { buildNotification, buildRequest } from '../../jsonrpc/build.js'
@@ -10,10 +10,10 @@ import { severity } from '../../mcp/methods.js'
 import { latestSession, sessionRevision } from '../../mcp/revisions.js'
 import type { SessionBook, SealedFacts, SessionNotes } from './session-ids.js'
 
-/** A client that follows more resources follows those again that it has named last. */
+/** If a client follows more resources, only the latest ones are followed again. */
 const SUBSCRIPTIONS_MAX = 256
 const URI_LENGTH_MAX = 2048
-/** All of them together, since each change writes all. */
+/** The limit for all URIs together, because each change writes all of them. */
 const URIS_LENGTH_MAX = 65_536
 
 export class SessionRecord {
@@ -27,7 +27,7 @@ export class SessionRecord {
     this.#id = id
   }
 
-  /** Takes what other processes have noted; false where the session has ended, or it is unknown now whether it has. */
+  /** Loads the notes of other processes. Returns false if the session has ended, or if that is unknown now. */
   async load(): Promise<boolean> {
     const notes = await this.#book.read(this.#hash).catch(() => 'ended' as const)
     if (notes === 'ended') return false
@@ -51,12 +51,12 @@ export class SessionRecord {
     }
   }
 
-  /** The client has ended its session, everywhere. */
+  /** The client has ended its session, on every instance. */
   end(): Promise<void> {
     return this.#book.end(this.#hash)
   }
 
-  /** The messages that say again what the client has said, behind its `initialize`. */
+  /** The messages that repeat what the client has sent after its `initialize`. */
   messages(): Frame[] {
     const [level, uris] = [this.#level, [...this.#subscriptions]]
     return [
@@ -75,7 +75,7 @@ export class SessionRecord {
   #follow({ params: { members } }: Pick<RequestFrame, 'params'>): void {
     const uri = members.string('uri')
     if (uri === undefined || uri.length > URI_LENGTH_MAX) return
-    // The one that is named last is the last to go.
+    // The URI that the client names last is removed last.
     this.#subscriptions.delete(uri)
     this.#subscriptions.add(uri)
     let length = [...this.#subscriptions].reduce((sum, each) => sum + each.length, 0)
@@ -98,10 +98,10 @@ export class SessionRecord {
   }
 }
 
-/** Of 132 bits. */
+/** 132 bits. */
 const HASH_LENGTH = 22
 
-/** The facts that the id of a session has in it. */
+/** The facts that a session id contains. */
 export function factsIn({ line, params: { members } }: RequestFrame, isBound: boolean): SealedFacts {
   const capabilities = members.span('capabilities')
   const info = clientInfo(line, members.span('clientInfo'))

@@ -1,16 +1,16 @@
-// Tasks of sessions, which are known to the instance on which they have begun (MCP 2025-11-25, Utilities: tasks).
+// Tasks of sessions. Only the instance where a task began knows it (MCP 2025-11-25, Utilities: tasks).
 
 import { createHash } from 'node:crypto'
 import { type Frame, readFrame } from '../../jsonrpc/frame.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import type { Message } from '../../jsonrpc/splice.js'
 
-/** The name under which an instance claims a task of a session; it shows neither id. */
+/** The name under which an instance claims a task of a session. It reveals neither id. */
 export function taskName(sessionId: string, taskId: string): string {
   return `task:${createHash('sha256').update(`${sessionId}\n${taskId}`).digest('base64url')}`
 }
 
-/** Whether a request may go on as a task. */
+/** Whether a request may become a task. */
 export function mayBeTask(frame: Frame): boolean {
   return frame.kind === 'request' && frame.params.members.span('task') !== undefined
 }
@@ -21,7 +21,7 @@ export function askedTask(frame: Frame): string | undefined {
   return frame.params.members.string('taskId')
 }
 
-/** The id of the task as which a request goes on. */
+/** The id of the task that a request has become. */
 export function begunTask(answer: Message): string | undefined {
   const frame = readFrame(answer.joined)
   if (frame.kind !== 'result') return undefined

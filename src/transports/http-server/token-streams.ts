@@ -1,7 +1,7 @@
-// Event streams last no longer than the tokens with which they were opened.
+// Event streams that last no longer than the tokens that opened them.
 //
-// A stream outlasts the check of its request, so the front examines its token again when that expires, and when the access
-// rules change.
+// A stream outlasts the check of its request. So the front checks its token again when the token expires, and
+// when the access rules change.
 
 import type { HttpEnvironment } from './endpoint.js'
 import type { HttpResponse } from '../http1/server.js'
@@ -10,13 +10,13 @@ import type { Sender } from './access.js'
 interface TokenStream {
   readonly response: HttpResponse
   readonly sender: Sender
-  /** Examines the token again; undefined when it does not open this stream any more. */
+  /** Checks the token again; undefined if it no longer permits this stream. */
   readonly examine: () => Promise<Sender | undefined>
 }
 
 export class TokenStreams {
   readonly #environment: Pick<HttpEnvironment, 'wallNow' | 'failed'>
-  /** The time of the next examination of each; Infinity during one. As many as connections at most. */
+  /** The time of the next check of each stream; Infinity during a check. The limit on connections limits them. */
   readonly #streams = new Map<TokenStream, number>()
 
   constructor(environment: Pick<HttpEnvironment, 'wallNow' | 'failed'>) {
@@ -30,7 +30,7 @@ export class TokenStreams {
     stream.response.whenClosed(() => this.#streams.delete(stream))
   }
 
-  /** Examines the tokens that have expired; all when the access rules have changed. */
+  /** Checks the expired tokens, or all tokens after a change of the access rules. */
   sweep(isAll = false): void {
     const nowMs = this.#environment.wallNow()
     for (const [stream, untilMs] of this.#streams) if (isAll || untilMs <= nowMs) void this.#examine(stream)
