@@ -6,7 +6,7 @@ import type { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
 import { passesTap } from './tap.js'
 
-/** Above this many bytes that the other end has not taken, an end is congested. */
+/** An end is congested above this number of bytes that the other end has not read. */
 const BACKLOG_BYTES_HIGH = 1024 * 1024
 
 /** A connection that needs no message head. */
@@ -14,7 +14,7 @@ export interface MemoryConnection extends Connection {
   send(message: Message): void
 }
 
-/** One end; what it sends arrives at the other in a later turn, in order, as a copy. */
+/** One end. Its messages arrive at the other end in a later turn, in order, as copies. */
 class MemoryEnd implements MemoryConnection {
   readonly transport = 'memory'
   other: MemoryEnd | undefined
@@ -61,14 +61,14 @@ class MemoryEnd implements MemoryConnection {
     this.#schedule()
   }
 
-  /** The other end has taken everything. */
+  /** The other end has read all messages. */
   relieve(): void {
     if (!this.congested) return
     this.congested = false
     if (!this.#closed) this.#sink?.drained()
   }
 
-  /** Messages that the other end sent before still arrive. */
+  /** Earlier messages of the other end still arrive. */
   closeAfterQueue(): void {
     this.#otherClosed = true
     this.relieve()
@@ -113,7 +113,7 @@ class MemoryEnd implements MemoryConnection {
   }
 }
 
-/** Two ends of one channel: what one sends, the other receives. */
+/** Makes two connected ends: each receives the messages that the other sends. */
 export function memoryPair(): [MemoryConnection, MemoryConnection] {
   const left = new MemoryEnd()
   const right = new MemoryEnd()

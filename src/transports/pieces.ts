@@ -1,15 +1,15 @@
-// Bytes that come in pieces and go on together: the messages of one turn of the event loop, or the parts of one line.
+// Collects pieces of bytes that leave together: the messages of one turn, or the parts of one line.
 //
-// Short pieces are copied behind each other, so that many of them cost little more than their bytes. A long piece stays where
-// it lies.
+// Short pieces are copied into one block, so many of them cost little more than their bytes. A long piece is
+// not copied.
 
 import { Buffer } from 'node:buffer'
 import type { Message } from '../jsonrpc/splice.js'
 
-/** The parts of most lines and bodies fit into one. */
+/** The parts of most lines and bodies fit into one block. */
 const BLOCK_BYTES = 16 * 1024
 
-/** Above this a piece is not copied. */
+/** A longer piece is not copied. */
 const COPIED_BYTES_MAX = 4 * 1024
 const NO_BLOCK = Buffer.alloc(0)
 
@@ -17,17 +17,17 @@ export class Pieces {
   bytes = 0
   readonly #blockBytes: number
   #buffers: Buffer[] = []
-  /** The memory for short pieces; the bytes between `#from` and `#to` are not among the buffers yet. */
+  /** The memory for short pieces. The bytes between `#from` and `#to` are not in a buffer yet. */
   #block: Buffer = NO_BLOCK
   #from = 0
   #to = 0
 
-  /** Short pieces are copied into blocks of this size. */
+  /** `blockBytes` is the size of the blocks for short pieces. */
   constructor(blockBytes: number = BLOCK_BYTES) {
     this.#blockBytes = blockBytes
   }
 
-  /** Adds a message with a line feed behind it. */
+  /** Adds a message with a line feed after it. */
   addMessage(message: Message): void {
     const bytes = message.length + 1
     if (bytes > COPIED_BYTES_MAX) return this.#addParts(message.parts)
@@ -41,38 +41,38 @@ export class Pieces {
     this.#block.set(piece, at)
   }
 
-  /** Adds a piece as it lies, also a short one. */
+  /** Adds a piece without a copy, even a short one. */
   keep(piece: Buffer): void {
     this.#cut()
     this.bytes += piece.length
     this.#buffers.push(piece)
   }
 
-  /** All of them so far, in order. */
+  /** All pieces so far, in order. */
   get buffers(): readonly Buffer[] {
     this.#cut()
     return this.#buffers
   }
 
-  /** All of them in order, in as few buffers as are worth making; empty afterwards. */
+  /** Returns all pieces in order, in few buffers, and empties this object. */
   take(): Buffer[] {
     this.#cut()
     const buffers = this.#buffers
     this.#buffers = []
     this.bytes = 0
-    // A turn that crosses into another block leaves as two buffers, which are dearer to write than one.
+    // A turn that continues in another block leaves as two buffers, which cost more to write than one.
     if (this.#to > this.#blockBytes / 2) this.#block = NO_BLOCK
     return buffers
   }
 
-  /** A line feed lies behind the last part. */
+  /** A line feed follows the last part. */
   #addParts(parts: readonly Uint8Array[]): void {
     const last = parts.length - 1
     for (const [i, { buffer, byteOffset, length }] of parts.entries())
       this.add(Buffer.from(buffer, byteOffset, i === last ? length + 1 : length))
   }
 
-  /** Makes room for so many bytes in the block; gives where they go. */
+  /** Reserves this many bytes in the block, and returns their offset. */
   #room(bytes: number): number {
     if (bytes > this.#block.length - this.#to) {
       this.#cut()

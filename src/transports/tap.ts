@@ -1,13 +1,12 @@
-// The tap of a connection, which an owner gives with its sink.
+// Calls the tap of a connection, which its owner passes with the sink.
 
 import type { Sink } from '../jsonrpc/connection.js'
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import type { Line } from '../jsonrpc/line.js'
 
 /**
- * Shows bytes to the tap; false when they must not pass.
- *
- * `broken` closes the connection when the tap fails: an audit that fails must not pass traffic.
+ * Shows bytes to the tap. Returns false if they must not pass. If the tap fails, `broken` closes the
+ * connection, because no traffic may pass an audit that fails.
  */
 export function passesTap(
   sink: Sink | undefined,
@@ -25,7 +24,7 @@ export function passesTap(
   }
 }
 
-/** The same for a message of HTTP, with the line feed behind it, by which a recording is cut. */
+/** Shows an HTTP message to the tap, with the line feed after it, at which a recording is split. */
 export function messagePassesTap(
   sink: Sink | undefined,
   direction: 'in' | 'out',

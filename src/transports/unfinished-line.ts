@@ -1,4 +1,4 @@
-// A line, or the body of a message of HTTP, whose end has not come yet.
+// A line, or the body of an HTTP message, whose end has not arrived yet.
 
 import { Buffer } from 'node:buffer'
 import { CR, OPEN_OBJECT } from '../jsonrpc/ascii.js'
@@ -9,16 +9,15 @@ import { Pieces } from './pieces.js'
 
 const NOTHING = Buffer.alloc(0)
 
-/** Where an object begins in the first part of a line; undefined for any other line. */
+/** Returns the offset of the object in the first part of a line; undefined for any other line. */
 export type Beginning = (first: Buffer) => number | undefined
 
 export const wholeObject: Beginning = (first) => (first[0] === OPEN_OBJECT ? 0 : undefined)
 
-/** The parts of one line after the other. */
 export class UnfinishedLine {
   readonly #beginning: Beginning
   readonly #parts = new Pieces()
-  /** Of a long object, from its second part on; null for any other long line. */
+  /** The strings of a long object, from its second part on; null for any other long line. */
   #strings: StringFinder | null | undefined
   #start = 0
 
@@ -31,7 +30,7 @@ export class UnfinishedLine {
     return this.#parts.bytes
   }
 
-  /** Most lines have two parts, and the first of them need not be copied twice. */
+  /** Most lines have two parts, so the first part is not copied twice. */
   add(part: Buffer): void {
     if (this.#parts.bytes === 0) return this.#parts.keep(part)
     this.#parts.add(part)
@@ -39,7 +38,7 @@ export class UnfinishedLine {
     else this.#strings?.push(part)
   }
 
-  /** The line without a CR at its end: a long object in its parts, any other as a copy. Empty afterwards. */
+  /** Returns the line without a final CR, and empties this object. A long object stays in parts. */
   end(): Line | LongLine {
     const strings = this.#strings
     const start = this.#start
@@ -51,7 +50,7 @@ export class UnfinishedLine {
     return new LongLine([first.subarray(start), ...parts.slice(1)], toLine(line), strings.end())
   }
 
-  /** All its parts, which are the receiver's to keep; empty afterwards. */
+  /** Returns all parts, which the caller may keep, and empties this object. */
   take(): Buffer[] {
     this.#strings = undefined
     return this.#parts.take()
@@ -70,14 +69,13 @@ export class UnfinishedLine {
 /** Some programs write a byte order mark before JSON, which a reader may skip (RFC 8259, section 8.1). */
 const MARK = Buffer.from('\u{feff}')
 
-/** A line without the byte order mark that it may begin with. */
+/** Removes a byte order mark at the beginning of a line. */
 export function withoutMark<T extends Line | LongLine>(line: T): T | Line {
   if (line instanceof LongLine || line[0] !== MARK[0] || !line.subarray(0, MARK.length).equals(MARK))
     return line
   return lineFrom(line, MARK.length)
 }
 
-/** The line without its first bytes. */
 export function lineFrom({ buffer, byteOffset, length }: Line, start: number): Line {
   return lineAt(Buffer.from(buffer, byteOffset, length + 1), start, length)
 }

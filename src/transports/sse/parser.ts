@@ -1,8 +1,8 @@
-// Server-sent events out of chunks of any size (WHATWG HTML, section 9.2.6).
+// Parses server-sent events from chunks of any size (WHATWG HTML, section 9.2.6).
 //
-// A push parser without I/O. The data of an event is a message, so it is handed on as bytes: a view on the chunk where the
-// line lies in one chunk, the parts of a long object over several chunks, else one copy. A line ends in LF or CRLF; no
-// server ends lines in CR alone, as the standard allows.
+// A push parser without I/O. The data of an event is a message, so it is delivered as bytes: as a view if the
+// line lies in one chunk, as the parts of a long object in several chunks, or else as one copy. A line ends
+// in LF or CRLF. The standard also allows CR alone, which no server uses.
 
 import { Buffer } from 'node:buffer'
 import { OPEN_OBJECT, SPACE } from '../../jsonrpc/ascii.js'
@@ -13,42 +13,42 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import { LineSplitter } from '../stdio/line-splitter.js'
 import { lineFrom, withoutMark } from '../unfinished-line.js'
 
-/** The events of a stream. */
+/** Receives the events of a stream. */
 export interface SseSink {
-  /** An event with data, a long object perhaps in parts; `type` is `message` unless the stream says otherwise. */
+  /** Receives an event with data; a long object may be in parts. `type` is `message` if the stream names none. */
   event(type: string, data: Line | LongLine): void
-  /** An event over the limit, of which so many bytes have come; `isCall` says that it has a `method`, so that the id is its sender's own. */
+  /** Receives an event over the limit, with its length so far. `isCall`: it has a `method`, so its sender chose the id. */
   oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
 }
 
 export interface SseLimits {
-  /** The data of one event. */
+  /** The longest data of one event. */
   readonly dataBytesMax: number
   /** A longer id, type or reconnection time is ignored. */
   readonly fieldBytesMax: number
 }
 
-/** NUL the standard excludes; with any other of these an id could not be sent back in a header field. */
+/** The standard excludes NUL. An id with another of these characters could not be sent back in a header field. */
 // oxlint-disable-next-line no-control-regex -- exactly these may not stand in a header field.
 const control = /[\0-\x08\x0a-\x1f\x7f]/
 
-/** Cuts one stream into events. */
+/** Splits one stream into events. */
 export class SseParser {
   readonly #sink: SseSink
   readonly #limits: SseLimits
   readonly #splitter: LineSplitter
-  /** Of the present chunk. */
+  /** The lines that end in the current chunk. */
   #linesEnded = 0
   #isFirstLine = true
   #type = ''
   #data: (Line | LongLine)[] = []
   #bytes = 0
-  /** The event was over the limit, and was reported. */
+  /** The event was over the limit, and is reported. */
   #isSkipped = false
   #pendingId: string | undefined
-  /** The id after which the stream can be resumed; undefined while it has named none. */
+  /** The id after which the stream can be resumed; undefined without an id. */
   lastEventId: string | undefined
-  /** How long to wait before the stream is opened again, without any limit; undefined when it has not said. */
+  /** The reconnection time that the stream has named, without any limit; undefined without one. */
   retryMs: number | undefined
 
   constructor(sink: SseSink, limits: SseLimits) {
@@ -62,7 +62,7 @@ export class SseParser {
     this.#splitter = new LineSplitter(lines, 'data: '.length + limits.dataBytesMax, objectData)
   }
 
-  /** Takes a chunk, and returns how many lines end in it. */
+  /** Reads a chunk, and returns the number of lines that end in it. */
   push(chunk: Buffer): number {
     this.#linesEnded = 0
     this.#splitter.push(chunk)
@@ -73,7 +73,7 @@ export class SseParser {
     const line = this.#isFirstLine ? withoutMark(read) : read
     this.#isFirstLine = false
     this.#linesEnded++
-    // Only data is followed over several chunks.
+    // Only data lines may be in several chunks.
     if (line instanceof LongLine) return this.#add(line)
     const { name, start } = sseField(line)
     if (name === 'data') return this.#add(lineFrom(line, start))
@@ -122,7 +122,7 @@ export class SseParser {
 
 const NEWLINE = Buffer.from('\n')
 
-/** Several data lines are one text with line feeds between them. */
+/** Joins several data lines with line feeds. */
 function joined(lines: readonly (Line | LongLine)[]): Line | LongLine {
   const [only] = lines
   if (only !== undefined && lines.length === 1) return only
@@ -133,9 +133,9 @@ function partsOf(line: Line | LongLine): readonly Buffer[] {
   return line instanceof LongLine ? line.parts : [line]
 }
 
-/** One line of a stream: which field it is, and where its value begins. */
+/** One line of a stream: its field, and the offset of the value. */
 interface SseField {
-  /** `other` for comments and unknown fields. */
+  /** `other` is a comment or an unknown field. */
   readonly name: 'data' | 'event' | 'id' | 'retry' | 'other'
   readonly start: number
 }
@@ -144,7 +144,7 @@ const names = ['data', 'event', 'id', 'retry'] as const
 
 const NAME_LENGTH_MAX = 5
 
-/** One space behind the colon belongs to neither name nor value. */
+/** One space after the colon belongs neither to the name nor to the value. */
 function sseField(line: Buffer): SseField {
   const [before, behind] = line.toString('latin1', 0, NAME_LENGTH_MAX + 1).split(':', 2)
   const name = names.find((each) => each === before)
@@ -153,7 +153,7 @@ function sseField(line: Buffer): SseField {
   return { name, start: line[value] === SPACE ? value + 1 : value }
 }
 
-/** The offset of the object that the first bytes of a line have as data; undefined without one. */
+/** The offset of a JSON object in a data line; undefined without one. */
 function objectData(bytes: Buffer): number | undefined {
   const { name, start } = sseField(bytes)
   return name === 'data' && bytes[start] === OPEN_OBJECT ? start : undefined

@@ -1,7 +1,7 @@
-// Newline-delimited messages out of chunks of any size.
+// Splits chunks of any size into newline-delimited messages, and event streams into lines.
 //
-// Splits on the byte 0x0A alone; a CR directly before it belongs to the line end. A line inside one chunk is a view on it. A line
-// over the limit is dropped as it arrives, and only its id is looked for. The lines of an event stream are split here too.
+// Only the byte 0x0A splits; a CR directly before it belongs to the line end. A line inside one chunk is a
+// view of it. A line over the limit is dropped as it arrives; the splitter only looks for its id.
 
 import { Buffer } from 'node:buffer'
 import { CR, LF } from '../../jsonrpc/ascii.js'
@@ -14,9 +14,9 @@ import { type Beginning, UnfinishedLine, wholeObject } from '../unfinished-line.
 export interface LineSink {
   /** A long object may be in parts. */
   line(line: Line | LongLine): void
-  /** A line without a byte. */
+  /** Receives an empty line. */
   blank?(): void
-  /** `isCall`: the line has a `method`, and so the id is its sender's own. */
+  /** `isCall`: the line has a `method`, so its sender chose the id. */
   oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
 }
 
@@ -28,7 +28,7 @@ export class LineSplitter {
   readonly #beginning: Beginning
   readonly #unfinished: UnfinishedLine
   #isMidLine = false
-  /** Of a line over the limit. */
+  /** Looks for the id of a line over the limit. */
   #dropped: IdFinder | undefined
 
   constructor(sink: LineSink, lineBytesMax: number, beginning: Beginning = wholeObject) {
@@ -38,7 +38,7 @@ export class LineSplitter {
     this.#unfinished = new UnfinishedLine(beginning)
   }
 
-  /** Bytes of the line that has not ended yet. */
+  /** The bytes of the incomplete line. */
   get pendingBytes(): number {
     return this.#unfinished.bytes + (this.#dropped?.bytes ?? 0)
   }
@@ -55,12 +55,11 @@ export class LineSplitter {
     this.#keep(start === 0 ? chunk : chunk.subarray(start))
   }
 
-  /** The stream has ended: a last line without a line feed counts. */
+  /** Ends the stream. A last line without a line feed counts. */
   end(): void {
     if (this.pendingBytes > 0) this.#endLine(EMPTY)
   }
 
-  /** The line from `start` to the line feed at `end`. */
   #whole(chunk: Buffer, start: number, end: number): void {
     const line = chunk[end - 1] === CR ? toLine(chunk.subarray(start, end - 1)) : lineAt(chunk, start, end)
     this.#emit(line)
@@ -75,7 +74,7 @@ export class LineSplitter {
   #drop(): IdFinder {
     const dropped = new IdFinder()
     const parts = this.#unfinished.take()
-    // The first part may be a few bytes.
+    // The first part may have only a few bytes.
     const start = Buffer.concat(parts.splice(0, 2))
     for (const part of [start.subarray(this.#beginning(start)), ...parts]) dropped.push(part)
     return dropped

@@ -1,4 +1,4 @@
-// A connection over two byte streams, one message a line.
+// A connection over two byte streams, one message per line.
 //
 // MCP, Transports, stdio: UTF-8, delimited by line feeds, no embedded newline.
 
@@ -16,11 +16,11 @@ import { errorText } from '../../text/error-text.js'
 
 export interface NdjsonOptions {
   readonly lineBytesMax: number
-  /** Above this many queued bytes the connection is congested. */
+  /** Above this number of queued bytes the connection is congested. */
   readonly backlogBytesHigh: number
-  /** How long `close` waits for the other end to take what is queued. */
+  /** How long `close` waits for the other end to read the queue. */
   readonly closeWaitMs: number
-  /** The output is left open: it may be a socket that other processes write to, which an end would end for them too. */
+  /** Keeps the output open: it may be a socket that other processes write to, and an end would end it for them too. */
   readonly leavesOutputOpen?: boolean
 }
 
@@ -32,25 +32,25 @@ const defaultNdjsonOptions: NdjsonOptions = {
   closeWaitMs: 2000,
 }
 
-/** Newline-delimited messages over a readable and a writable stream; both are destroyed when it closes. */
+/** Newline-delimited messages over a readable and a writable stream. Both are destroyed when it closes. */
 export class NdjsonConnection implements Connection {
   readonly transport = 'stdio'
   readonly #input: Readable
   readonly #output: Writable
   readonly #options: NdjsonOptions
   readonly #timers: Pick<Clock, 'setTimer'>
-  /** The messages of this turn of the event loop, which are one write. */
+  /** The messages of this turn of the event loop, which leave as one write. */
   readonly #outbox = new Pieces(BLOCK_BYTES)
   readonly #throttle: ReadThrottle
   congested = false
   #sink: Sink | undefined
   #flushScheduled = false
-  /** In the chunk that is being worked off. */
+  /** The number of messages in the current chunk. */
   #messages = 0
-  /** The system has not taken all of the last write. */
+  /** Whether the system has not accepted all of the last write. */
   #isWriting = false
   readonly #written = (error?: Error | null): void => {
-    // Before the stream emits 'error': queued messages must not seem to have left.
+    // Runs before the stream emits 'error', so that queued messages do not seem to be sent.
     if (error) return this.#loseOutput(streamFailure(error))
     this.#isWriting = false
     if (this.#outbox.bytes > 0) {
@@ -62,13 +62,13 @@ export class NdjsonConnection implements Connection {
     this.congested = false
     if (!this.#closed) this.#sink?.drained()
   }
-  /** Ends the output when nothing waits here any more. */
+  /** Ends the output when the queue is empty. */
   #ending: (() => void) | undefined
-  /** How many messages it was given to send. */
+  /** The number of messages that the owner has sent. */
   given = 0
   #inputEnded = false
   #outputGone = false
-  /** Nothing more is written. */
+  /** Whether the output gets no more bytes. */
   #isOutputEnded = false
   /** Why the connection ends, or has ended. */
   #cause: TransportError | undefined
@@ -87,12 +87,12 @@ export class NdjsonConnection implements Connection {
     this.#options = options
     this.#throttle = new ReadThrottle(input)
     this.#timers = timers
-    // From the start: an 'error' event without a listener would end the process.
+    // Without a listener from the start, an 'error' event would end the process.
     input.on('error', (error) => this.#end(streamFailure(error)))
     input.on('close', () => this.#inputEnded || this.#end(undefined))
     output.on('error', (error) => this.#loseOutput(streamFailure(error)))
     output.on('close', () => this.#loseOutput(undefined))
-    // A stream that has ended already emits no event for that.
+    // A stream that has ended already emits no event.
     this.#inputEnded = input.readableEnded
     if (input.closed && !this.#inputEnded) this.#end(input.errored ? streamFailure(input.errored) : undefined)
   }
@@ -118,7 +118,7 @@ export class NdjsonConnection implements Connection {
     })
   }
 
-  /** One message of a chunk may close the connection; nothing comes after that. */
+  /** A message of a chunk may close the connection. Later messages of the chunk are then dropped. */
   #whileOpen(sink: Sink): LineSink {
     return {
       line: (line) => {
@@ -155,7 +155,7 @@ export class NdjsonConnection implements Connection {
     return this.#closing
   }
 
-  /** Sends the queue and ends the output, after `after` has settled if given; messages of the peer still arrive. */
+  /** Sends the queue and ends the output, once `after` has settled. Messages of the peer still arrive. */
   endOutput(after?: Promise<unknown>): void {
     this.#flush()
     this.#isOutputEnded = true
@@ -169,7 +169,7 @@ export class NdjsonConnection implements Connection {
     this.#end(undefined)
   }
 
-  /** Ends our side and waits, but not for ever, until the other end has taken everything. */
+  /** Ends the output, and waits at most `closeWaitMs` until the other end has read everything. */
   #endOutput(): Promise<void> {
     const output = this.#output
     if (output.destroyed || output.writableFinished) return Promise.resolve()
@@ -212,8 +212,10 @@ export class NdjsonConnection implements Connection {
     else if (!this.#closed) this.#sink?.ended()
   }
 
-  /** The output broke, but the peer's last messages may still be readable: the input gets `closeWaitMs`, unless the proxy
-   * ended the output itself. */
+  /**
+   * The input stays open for `closeWaitMs`, because the last messages of the peer may still be readable.
+   * If the proxy ended the output itself, the input has no such limit.
+   */
   #loseOutput(cause: TransportError | undefined): void {
     if (this.#outputGone || this.#closed) return
     this.#outputGone = true
@@ -239,7 +241,7 @@ export class NdjsonConnection implements Connection {
   }
 }
 
-/** The connection to the client that started this process. Nothing else in the project writes to stdout while it serves. */
+/** The connection to the client that started this process. Nothing else may write to stdout while it is open. */
 export function stdio(options: NdjsonOptions = defaultNdjsonOptions): Connection {
   return new NdjsonConnection(process.stdin, process.stdout, { ...options, leavesOutputOpen: true })
 }
