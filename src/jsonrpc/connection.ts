@@ -78,7 +78,6 @@ export interface Relation {
   readonly cancels?: RequestId | undefined
 }
 
-/** A batch is an array of answers. */
 export type AnswerKind = 'result' | 'error' | 'batch'
 
 export const unrelated: Relation = {}

@@ -33,7 +33,6 @@ const LATER_WAIT_MS = 10_000
 
 const DAY_MS = 24 * 3_600_000
 
-/** Returns the name of the file of one configuration. */
 export function keptFileName(source: string): string {
   return `${hashOf(source)}.json`
 }
@@ -104,7 +103,6 @@ export class KeptStore implements KeptServers {
     this.flush()
   }
 
-  /** Loads the facts that an earlier run has kept. */
   #load(server: RememberedServer, disk: KeptDisk): void {
     this.#read ??= { json: this.#readJson(disk) }
     const { json } = this.#read
@@ -172,7 +170,6 @@ function isSameFacts(one: KeptFacts, other: KeptFacts): boolean {
 export interface KeptJson {
   /** Part of the hash that makes the ids of the entries, so that ids reveal no value of a configuration. */
   readonly salt: string
-  /** The entries by id. */
   readonly entries: ReadonlyMap<string, unknown>
 }
 

@@ -60,7 +60,6 @@ export function setDeadline(clock: Clock, delayMs: number, expire: () => void): 
   return { cancel: () => timer.cancel() }
 }
 
-/** Calls `fire` every `everyMs` until the timer is cancelled. */
 export function repeat(clock: Pick<Clock, 'setTimer'>, everyMs: number, fire: () => void): Timer {
   let timer: Timer
   const arm = (): void => {

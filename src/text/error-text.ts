@@ -1,4 +1,3 @@
-/** Returns the message of an error, and any other value as text. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -6,7 +6,6 @@
 import type { Span } from '../jsonrpc/scan.js'
 import { quote } from '../jsonrpc/text.js'
 
-/** The text that replaces a secret. */
 export const REDACTED = '[redacted]'
 
 /** Shorter values are not redacted, because they occur in harmless text. */

@@ -24,7 +24,6 @@ const publicName = /(?:progress|page|cursor|continuation)[_-]?token$/i
 /** Parts of the names above. A text without any of them contains no secret name. */
 const secretNamePart = /pass|pwd|secret|token|credential|auth|cookie|jwt|pat|key/i
 
-/** Whether a value under this name is a secret. */
 export function isSecretName(name: string): boolean {
   if (publicName.test(name)) return false
   const words = wordsOf(name)

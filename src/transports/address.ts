@@ -35,7 +35,6 @@ export function basicLogin({ username, password }: URL): string | undefined {
   return `Basic ${Buffer.from(pair).toString('base64')}`
 }
 
-/** The parts of a login that must not be logged. */
 export function loginSecrets(url: URL): string[] {
   const login = basicLogin(url)
   return login === undefined ? [] : [url.password, percentDecoded(url.password), login.slice('Basic '.length)]

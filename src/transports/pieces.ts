@@ -22,7 +22,6 @@ export class Pieces {
   #from = 0
   #to = 0
 
-  /** `blockBytes` is the size of the blocks for short pieces. */
   constructor(blockBytes: number = BLOCK_BYTES) {
     this.#blockBytes = blockBytes
   }

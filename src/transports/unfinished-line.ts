@@ -21,7 +21,6 @@ export class UnfinishedLine {
   #strings: StringFinder | null | undefined
   #start = 0
 
-  /** A long object stays in parts. */
   constructor(beginning: Beginning = wholeObject) {
     this.#beginning = beginning
   }

@@ -45,7 +45,6 @@ export function readExcerpt(answer: HttpAnswer, done: (text: string) => void): v
   })
 }
 
-/** The media type of a body, without its parameters. */
 export function mediaType(answer: HttpAnswer): string {
   const [type = ''] = (answer.fields.get('content-type') ?? '').split(';', 1)
   return type.trim().toLowerCase()

@@ -14,7 +14,6 @@ import type { HttpSession } from './http-session.js'
 
 const unknownSession = /no valid session|session (?:not found|expired)|invalid session|unknown session/i
 
-/** A refusal: its status, its body, and the JSON-RPC error to the request in the body. */
 interface RefusedRequest {
   readonly status: number
   readonly error: ErrorFrame | undefined

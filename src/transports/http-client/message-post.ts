@@ -27,7 +27,6 @@ const TOO_MANY = 429
 
 const ACCEPT = 'application/json, text/event-stream'
 
-/** Sends one message and reads its whole response. */
 export class MessagePost implements ResponseHandler, StreamOwner {
   readonly head: MessageHead
   readonly bytes: Line

@@ -14,7 +14,6 @@ export interface CredentialsRefusal {
   readonly remedy: string | undefined
 }
 
-/** The limits of a connection, with their default values. */
 const limits = {
   sse: {
     dataBytesMax: 67_108_864, // 64 MiB
@@ -58,7 +57,6 @@ const limits = {
 export type HttpClientLimits = Readonly<typeof limits>
 export const defaultHttpClientLimits: HttpClientLimits = limits
 
-/** One server as the transports know it. */
 export interface HttpTarget {
   readonly url: URL
   /** The address of the proxy to the server, without its credentials; undefined without a proxy. */

@@ -24,7 +24,6 @@ export interface StreamOwner {
 }
 
 export interface StreamCut {
-  /** The cause in words. */
   readonly what: string
   /** Whether the same stream may be available later. */
   readonly isPassing: boolean

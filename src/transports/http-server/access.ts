@@ -14,7 +14,6 @@ export interface Sender {
   readonly principal: string
   /** The profiles that the sender may use; undefined means all. */
   readonly profiles?: readonly string[] | undefined
-  /** The scopes of the token. */
   readonly scopes?: readonly string[]
   /** Distinguishes tokens of one principal; absent if that makes no difference. */
   readonly credential?: string
@@ -57,7 +56,6 @@ export interface CorsRules {
 
 /** The access rules. They may change while the server runs. */
 export interface HttpRules {
-  /** Additional host names of the server. */
   readonly allowedHosts: readonly string[]
   /** The header field of a reverse proxy for the address of the client; absent without a reverse proxy. */
   readonly clientAddressField?: string | undefined
@@ -90,7 +88,6 @@ function plainChallenge(told: string | undefined): string {
 /** RFC 6750, section 2.3: addresses appear in logs. */
 const tokenInQuery = /(?:^|&)access_token=/
 
-/** The facts in the head of an admitted request. */
 export interface AdmittedHead {
   readonly head: RequestHead
   /** The path, still escaped and without the query. */

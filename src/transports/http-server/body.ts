@@ -24,7 +24,6 @@ export interface PostedMessage {
   readonly hold: BodyReservation | undefined
 }
 
-/** Whether the POST contains a request. */
 export function hasRequest({ frames }: PostedMessage): boolean {
   return frames.some(({ kind }) => kind === 'request')
 }

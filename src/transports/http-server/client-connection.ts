@@ -132,7 +132,6 @@ export class ClientConnection implements Connection {
     return bytes
   }
 
-  /** Whether the client listens, or waits for an answer. */
   get busy(): boolean {
     return this.#replies.size > 0 || this.#sending.size > 0
   }

@@ -21,7 +21,6 @@ interface Entry extends Owner {
 
 type Entries = ChurnMap<string, Entry>
 
-/** Makes the connections of clients, and keeps them until they end. */
 export class ClientRegistry {
   readonly #environment: HttpEnvironment
   readonly #stored: StoredEvents = { stores: new Set(), bytes: 0 }

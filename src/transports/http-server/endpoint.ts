@@ -11,7 +11,6 @@ import type { Refusal, ServeResult } from './refusal.js'
 import type { SessionBook, SessionIds } from './session-ids.js'
 import type { Accepts, Sender } from './access.js'
 
-/** An attached client. */
 export interface HttpAttached {
   /** The negotiated revision, or the assumed one before. */
   readonly revision: Revision
@@ -28,7 +27,6 @@ export interface HttpEndpoint {
   isBound(): boolean
 }
 
-/** The endpoint and the principal of a session. */
 export interface Owner {
   readonly endpoint: HttpEndpoint
   readonly principal: string
@@ -53,7 +51,6 @@ export interface EndpointRequest extends ReadableRequest, Owner {
   readonly query: string
 }
 
-/** The handler of a path. */
 export type HttpRoute =
   /** Streamable HTTP. */
   | { readonly kind: 'mcp'; readonly endpoint: HttpEndpoint }
@@ -73,7 +70,6 @@ export function isOpen(route: HttpRoute): boolean {
 /** Serves a request that the guard has admitted. It checks credentials itself. */
 export type RequestHandler = (request: HttpRequest) => ServeResult
 
-/** The table of paths. */
 export interface HttpRoutes {
   /** The handler of a path that ignores the token of the front. */
   handlerOf?(path: string): RequestHandler | undefined
@@ -83,7 +79,6 @@ export interface HttpRoutes {
   find(path: string, sender?: Sender): HttpRoute
 }
 
-/** The transport of a session. */
 export type SessionTransport = 'streamable-http' | 'http+sse'
 
 /** Called when a session begins or continues here. The result is called at its end, with the milliseconds since then. */

@@ -160,7 +160,6 @@ export class EventStream {
     this.#leaveResponse()
   }
 
-  /** Ends the response with `HttpResponse.endLast`. */
   endLast(): void {
     this.#leaveResponse(retryField(this.#environment.limits.retryMs))
   }
@@ -191,7 +190,6 @@ export class EventStream {
 interface StoredEvent {
   readonly stream: number
   readonly number: number
-  /** A copy of the bytes on the stream. */
   readonly bytes: Buffer
 }
 

@@ -41,7 +41,6 @@ export class FrontListener implements FrontServer {
   readonly #quiet = new Deferred<void>()
   /** Ends the responses that end last. */
   readonly #last: (() => void)[] = []
-  /** The field `Date`, and its second. */
   #date = ''
   #second = -1
 

@@ -40,7 +40,6 @@ export interface HttpFrontOptions extends HttpRules {
   readonly environment: HttpEnvironment
 }
 
-/** The address on which a server listens. */
 export interface HttpAddress {
   readonly host: string
   readonly port: number

@@ -22,7 +22,6 @@ import {
   storeAway,
 } from './refusal.js'
 
-/** Serves the clients of all endpoints, with and without a session. */
 export class McpHandlers {
   readonly #clients: ClientRegistry
   readonly #bodies: Bodies

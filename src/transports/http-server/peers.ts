@@ -22,7 +22,6 @@ export interface PeerSink {
 }
 
 export interface PeerHandlers {
-  /** Another instance has opened a channel. */
   readonly opened: (channel: PeerChannel) => PeerSink
   /** Another instance has sent a message to all. */
   readonly onMessage: (bytes: Buffer) => void

@@ -27,7 +27,6 @@ export interface AnswerStatus {
 
 const okStatus: AnswerStatus = { status: 200, fields: [] }
 
-/** The reply to the request or the batch in one POST. */
 export class PostReply implements Reply {
   readonly isCancelledByClosing: boolean
   readonly field: (name: string) => string | undefined
@@ -91,7 +90,6 @@ export class PostReply implements Reply {
     this.#connection.measure()
   }
 
-  /** The request was cancelled. */
   drop(): void {
     this.#endWithout(202)
   }

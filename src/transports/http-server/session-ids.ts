@@ -12,7 +12,6 @@ export interface SealedFacts {
   readonly isBound: boolean
 }
 
-/** The owner of a session. */
 export interface SessionOwner {
   readonly endpoint: { readonly name: string }
   readonly principal: string
@@ -32,7 +31,6 @@ export interface SessionIds {
 /** The messages of a client since `initialize` that another process must repeat. */
 export interface SessionNotes {
   readonly level?: string | undefined
-  /** URIs. */
   readonly subscriptions: readonly string[]
 }
 

@@ -19,7 +19,6 @@ export { connectPlain, type Dial, dialFor, type TlsMeans } from './dial.js'
 export { fieldLine } from './head.js'
 export { SocketTroubleError, socketTrouble } from './trouble.js'
 
-/** The most connections, and how long one may be idle. */
 export interface HttpAgentLimits {
   readonly socketsMax: number
   readonly idleSocketMs: number
@@ -29,7 +28,6 @@ export interface HttpAgentLimits {
 export interface ClientSocketUser {
   connected?(): void
   responded(answer: HttpAnswer): void
-  /** No response will arrive. */
   failed(error: Error): void
 }
 

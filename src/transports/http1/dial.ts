@@ -16,7 +16,6 @@ export interface TlsMeans {
   material(): Readonly<Record<'ca' | 'cert' | 'key', Buffer | undefined>>
 }
 
-/** How the proxy reaches a server. */
 export interface Way {
   /** Undefined reaches it directly. */
   readonly proxy?: URL | undefined

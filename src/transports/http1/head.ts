@@ -15,7 +15,6 @@ export class HttpSyntaxError extends Error {
   }
 }
 
-/** The error for bytes of another protocol. */
 export function notHttp(): HttpSyntaxError {
   return new HttpSyntaxError('it does not begin as HTTP/1 does', 'NOT_HTTP')
 }
@@ -73,7 +72,6 @@ export class HeaderFields {
     return index < 0 ? undefined : this.values[index]
   }
 
-  /** All values of the field. */
   all(name: string): readonly string[] {
     return this.values.filter((_, at) => this.names[at] === name)
   }
@@ -178,11 +176,9 @@ export class RequestHead {
 
 // Responses.
 
-/** The first characters of each response. */
 export const RESPONSE_BEGINNING = 'HTTP/1.'
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
 
-/** The status line and the fields. */
 export class ResponseHead {
   readonly status: number
   readonly fields: HeaderFields

@@ -50,9 +50,7 @@ export interface FrontServer {
   /** The `date` field of a response, with its line end. */
   date(): string
   serve(request: HttpRequest): void
-  /** The whole request has arrived. */
   requestRead(connection: FrontConnection): void
-  /** The connection is closed. */
   gone(connection: FrontConnection): void
   /** Calls `end` when the draining server closes. Returns false if it does not drain. */
   endLast(end: () => void): boolean
@@ -73,7 +71,6 @@ function keepAliveField(idleMs: number): string {
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 
-/** One socket and its requests. */
 export class FrontConnection implements MessageSink<RequestHead> {
   readonly socket: HttpSocket
   readonly #server: FrontServer
@@ -81,7 +78,6 @@ export class FrontConnection implements MessageSink<RequestHead> {
   readonly #keepAliveField: string
   /** The current request. Its body is not stored here, so its memory is free once it has been read. */
   #request: Pick<HttpRequest, 'head' | 'response'> | undefined
-  /** The reader of the body of the request. */
   #body: RequestBodySink | undefined
   /** The start of the idle time, or the arrival of the first bytes of an incomplete request. */
   #sinceMs: number
@@ -92,7 +88,6 @@ export class FrontConnection implements MessageSink<RequestHead> {
   #isGone = false
   /** Until this timer fires, a refused request is read further, so that its client can read the refusal. */
   #lingering: { cancel(): void } | undefined
-  /** The number of answered requests. */
   #served = 0
 
   constructor(socket: HttpSocket, server: FrontServer) {

@@ -13,7 +13,6 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import { LineSplitter } from '../stdio/line-splitter.js'
 import { lineFrom, withoutMark } from '../unfinished-line.js'
 
-/** Receives the events of a stream. */
 export interface SseSink {
   /** Receives an event with data; a long object may be in parts. `type` is `message` if the stream names none. */
   event(type: string, data: Line | LongLine): void
@@ -22,7 +21,6 @@ export interface SseSink {
 }
 
 export interface SseLimits {
-  /** The longest data of one event. */
   readonly dataBytesMax: number
   /** A longer id, type or reconnection time is ignored. */
   readonly fieldBytesMax: number
@@ -32,7 +30,6 @@ export interface SseLimits {
 // oxlint-disable-next-line no-control-regex -- exactly these may not stand in a header field.
 const control = /[\0-\x08\x0a-\x1f\x7f]/
 
-/** Splits one stream into events. */
 export class SseParser {
   readonly #sink: SseSink
   readonly #limits: SseLimits

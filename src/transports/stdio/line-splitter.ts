@@ -38,7 +38,6 @@ export class LineSplitter {
     this.#unfinished = new UnfinishedLine(beginning)
   }
 
-  /** The bytes of the incomplete line. */
   get pendingBytes(): number {
     return this.#unfinished.bytes + (this.#dropped?.bytes ?? 0)
   }

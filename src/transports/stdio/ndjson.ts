@@ -70,7 +70,6 @@ export class NdjsonConnection implements Connection {
   #outputGone = false
   /** Whether the output gets no more bytes. */
   #isOutputEnded = false
-  /** Why the connection ends, or has ended. */
   #cause: TransportError | undefined
   #lastWords: { cancel(): void } | undefined
   #closing: Promise<void> | undefined
