@@ -16,7 +16,6 @@ export interface ServerIdentity {
   readonly version: string
 }
 
-/** The identity as raw JSON. */
 export function identityJson({ name, version }: ServerIdentity): string {
   return `{"name":${quote(name)},"version":${quote(version)}}`
 }
@@ -147,7 +146,6 @@ export interface ServerCapabilities {
   readonly subscribe: boolean
   readonly logging: boolean
   readonly completions: boolean
-  /** Undefined if a client cannot call tools as tasks. */
   readonly tasks: TaskCapabilities | undefined
   /** The extensions, each with its settings as raw JSON. */
   readonly extensions: ReadonlyMap<string, string>

@@ -21,11 +21,9 @@ export interface ClientOrigin {
   readonly waitedMs?: number
 }
 
-/** The properties of a client at the time of a call. */
 export interface CallContext {
   readonly origin?: ClientOrigin | undefined
   readonly principal?: string | undefined
-  /** The `clientInfo` that the client sent. */
   readonly info?: ClientInfo | undefined
   readonly revision: Revision
   readonly capabilities: ClientCapabilities

@@ -264,7 +264,6 @@ export const notFollowed = row(INVALID_PARAMS, (service: string, uri: string) =>
   `Invalid params: '${service}' does not tell of changes of '${uri}'`,
   { service, uri },
 ])
-/** Whether a person has to log in to the server first. */
 export function needsLogin({ data }: ErrorBody): boolean {
   return data !== undefined && membersOf(data)?.string('reason') === 'login-required'
 }
@@ -355,7 +354,6 @@ function laterAgain(why: string, reason: string, waitMs: number): Said {
 
 // HTTP and stateless requests.
 
-/** The proxy refuses an HTTP request before it reaches a session. */
 export const transportRefused = row(TRANSPORT_ERROR, (why: string) => why)
 export const sessionNotFound = row(SESSION_NOT_FOUND, (why: string) => why)
 export const headerMismatch = row(HEADER_MISMATCH, (why: string) => `Header mismatch: ${why}`)

@@ -49,7 +49,6 @@ function fieldOfText(text: string): string {
   return isPlain ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`
 }
 
-/** One argument of a tool, and the header field that repeats it. */
 export interface ParamHeader {
   /** `Mcp-Param-` and the name, in lower case. */
   readonly field: string

@@ -15,7 +15,6 @@ import { type ClientCapabilities, hasCapability } from './capabilities.js'
 import { cutNamed, insertMembers } from './member-edits.js'
 import { serverRequests } from './methods.js'
 
-/** One request of a server for input. */
 export interface InputRequest {
   /** The server's key of the request as raw JSON, quotes included. */
   readonly key: string

@@ -23,9 +23,7 @@ interface Form {
   readonly type: Type
   readonly required?: readonly string[]
   readonly members?: Readonly<Record<string, Form>>
-  /** The form of each item of a list, or of each member of an object. */
   readonly each?: Form
-  /** The required value of the member `type` of a schema. */
   readonly schemaOf?: 'object'
   /** Whether `true` and `false` are schemas (JSON Schema 2020-12, 4.3.2). Older revisions have none. */
   readonly isSchema?: boolean

@@ -59,7 +59,6 @@ export interface Page {
   readonly items: readonly ListItem[]
   /** The faults of the items that are left out, because clients refuse lists with such items. */
   readonly faults: readonly string[]
-  /** Raw JSON of the next page's cursor. */
   readonly cursor: string | undefined
   /** How long the page is fresh (2026-07-28, Utilities: caching); undefined if the server does not say. */
   readonly ttlMs: number | undefined

@@ -6,9 +6,7 @@ import { canonicalAt, type RequestId } from '../jsonrpc/request-id.js'
 /** The lists that the proxy merges from its servers. */
 export type ListKind = 'tools' | 'prompts' | 'resources' | 'templates'
 
-/** The destination of a client's request. */
 type RequestRoute =
-  /** Answered by the proxy. */
   | { readonly to: 'proxy' }
   /** Merged from all servers. */
   | { readonly to: 'merge'; readonly list: ListKind }
@@ -115,7 +113,6 @@ export const followables: Readonly<Record<Topic['kind'], Followable>> = {
   },
 }
 
-/** The requests of clients in a session. */
 export const requests: MethodTable<RequestRow> = methodTable<RequestRow>([
   ...features,
   // Lifecycle; Utilities: ping.
@@ -135,7 +132,6 @@ export const requests: MethodTable<RequestRow> = methodTable<RequestRow>([
   { method: 'tasks/list', route: { to: 'tasks' }, askable: false },
 ])
 
-/** The requests of clients without a session. */
 export const statelessRequests: MethodTable<RequestRow> = methodTable<RequestRow>([
   // Versioning: discovery.
   { method: 'server/discover', route: { to: 'proxy' }, askable: false, reads: true },

@@ -10,7 +10,6 @@ const NAME_LENGTH_MAX = 64
 
 const PLAIN = /^[A-Za-z0-9_-]{1,64}$/
 
-/** A tool or a prompt of a service. */
 export interface NamedItem {
   readonly service: string
   /** The name that the service itself uses. */

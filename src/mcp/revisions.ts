@@ -1,7 +1,6 @@
 // The revisions that the proxy speaks, and their features as data. All other code asks a record for a feature and never
 // compares dates.
 
-/** Requests that a server may send to a client. */
 export type ServerRequest = 'roots/list' | 'sampling/createMessage' | 'elicitation/create'
 
 /** One revision of the protocol (MCP, Versioning). */
@@ -33,7 +32,6 @@ export interface Revision {
 
 // Oldest first. Each record lists its changes to the one before.
 
-/** The first published revision. */
 const v2024_11_05: Revision = {
   version: '2024-11-05',
   era: 'session',

@@ -25,7 +25,6 @@ export interface TaskState {
 interface TaskPage {
   /** Each `line` is copied out of the list. */
   readonly items: readonly { readonly id: string; readonly line: Line }[]
-  /** Raw JSON of the next page's cursor. */
   readonly cursor: string | undefined
 }
 

@@ -46,7 +46,6 @@ export function readUriTemplate(text: string): UriTemplate | undefined {
   return parts.length > uriTemplateLimits.partsMax ? undefined : { parts }
 }
 
-/** A template of a list, with its owner. */
 interface ListedTemplate<T> {
   readonly owner: T
   /** The text with which a matching URI begins. A template with a longer prefix is more specific. */

@@ -31,7 +31,6 @@ export function prepareValidators(): void {
 
 const NO_ARGUMENTS = Buffer.from('{}')
 
-/** Returns the first fault of arguments, which are one JSON object. */
 type Check = (json: Buffer) => ArgumentFault | undefined
 
 const noCheck: Check = () => undefined

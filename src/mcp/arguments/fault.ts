@@ -11,7 +11,6 @@ import { counted } from '../../text/counted.js'
 import { isObject } from '../../text/json-object.js'
 import { fromPointer, inPointer, isJsonArray, listOf } from './json-value.js'
 
-/** The first error of a run that the proxy does not forgive. */
 export function firstFault(errors: readonly ErrorObject[]): ArgumentFault | undefined {
   const found = errors.length === 0 ? undefined : findingsOf(errors).find((each) => !isForgiven(each))
   return found && faultOf(found)
@@ -52,7 +51,6 @@ function formsOf({ schemaPath }: ErrorObject, inner: readonly Finding[]): readon
   return [...forms.values()]
 }
 
-/** Whether a tolerant server corrects the fault itself. */
 function isForgiven({ error, forms }: Finding): boolean {
   const { params, data, keyword, parentSchema } = error
   // A null counts as a missing member if the member is optional.
@@ -149,7 +147,6 @@ export interface ArgumentFault {
 
 type Details = Readonly<Record<string, unknown>>
 
-/** Describes one finding by its most helpful error. */
 function faultOf(finding: Finding): ArgumentFault {
   const error = mostTelling(finding)
   const { instancePath: path, keyword, params } = error
@@ -171,7 +168,6 @@ function faultOf(finding: Finding): ArgumentFault {
   return fault(`${nameOf(path)} ${problem}`, path, { keyword })
 }
 
-/** The fault of arguments that are not an object. */
 export function notAnObject(): ArgumentFault {
   return fault('arguments must be object', '', { keyword: 'type' })
 }
@@ -200,7 +196,6 @@ function mostTelling({ error, forms }: Finding): ErrorObject {
   return meant === undefined || more.length > 0 ? error : mostTelling(meant)
 }
 
-/** Whether an error is about the type of the value of `other`. */
 function isTypeOf({ keyword, instancePath }: ErrorObject, other: ErrorObject): boolean {
   return keyword === 'type' && instancePath === other.instancePath
 }
@@ -244,7 +239,6 @@ const problems: Readonly<Record<string, (params: Params) => string>> = {
   'false schema': () => 'is not allowed',
 }
 
-/** How many values one message names. */
 const VALUES_NAMED_MAX = 20
 
 const CLIP_LENGTH = 100

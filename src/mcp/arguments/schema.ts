@@ -24,17 +24,14 @@ export const argumentLimits = {
 
 type Schema = JsonObject | boolean
 
-/** A schema that may be compiled. */
 export interface CopiedSchema {
   /** Undefined if arguments only have to be an object. */
   readonly schema: JsonObject | undefined
   /** The most steps that the check of one value takes. */
   readonly steps: number
-  /** Why a part of the schema was not copied. */
   readonly problem: string | undefined
 }
 
-/** Copies a tool's `inputSchema`. */
 export function copySchema(json: Buffer): CopiedSchema {
   if (json.length > argumentLimits.schemaBytesMax) return unchecked(`it has ${json.length} bytes`)
   const root = parsed(json)
@@ -76,7 +73,6 @@ const plain: ReadonlySet<string> = new Set(
 
 class Copier {
   readonly #root: JsonObject
-  /** The schemas that are being copied now. */
   readonly #open = new Set<JsonObject>()
   #nodes = 0
   /** The sizes of constants and lists of names. */
@@ -116,7 +112,7 @@ class Copier {
     return true
   }
 
-  /** Writes a list of `items` as 2020-12 does, and a `$ref` as a part. The proxy fetches no other document. */
+  /** Writes a list of `items` as 2020-12 does, and a `$ref` as a part. The proxy fetches no documents. */
   #unified({ $ref: reference, items, additionalItems, ...schema }: JsonObject): JsonObject {
     const parts = [...listOf(schema['allOf']), referredTo(this.#root, reference)]
     return {
@@ -126,7 +122,6 @@ class Copier {
     }
   }
 
-  /** Undefined if the keyword is not copied. */
   #copied(keyword: string, value: unknown, schema: JsonObject, isOptional: boolean): unknown {
     if (plain.has(keyword)) {
       if (keyword === 'enum' || keyword === 'const') this.#constants += sizeOf(value)

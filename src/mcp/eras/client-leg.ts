@@ -140,7 +140,6 @@ export class ClientLeg {
     else this.profile = { ...this.profile, revision }
   }
 
-  /** The result of `initialize`, as raw JSON. */
   initializeResult({ capabilities, instructions }: ServerDescription): string {
     const info = identityJson(this.#identity)
     const tail = instructions === undefined ? '' : `,"instructions":${quote(instructions)}`
@@ -148,7 +147,6 @@ export class ClientLeg {
     return `{"protocolVersion":${revision},"capabilities":${capabilities},"serverInfo":${info}${tail}}`
   }
 
-  /** The result of `server/discover`, as raw JSON. */
   discoverResult({ capabilities, instructions, isKnown }: ServerDescription): string {
     const supported = statelessRevisions.map((each) => quote(each.version)).join(',')
     const words = instructions === undefined ? '' : `"instructions":${quote(instructions)},`

@@ -101,7 +101,6 @@ type PassedAnswer =
 
 const unedited: PassedAnswer = { kind: 'edited', edits: NO_EDITS }
 
-/** Converts the answer of any server for a stateless client. */
 function statelessAnswer(
   { row, service, missingCapabilities: missing }: Call,
   frame: ResponseFrame,
@@ -132,7 +131,6 @@ export function statelessResult(result: string | Uint8Array, isList: boolean): s
   return Buffer.concat([Buffer.from(`${head},`), result.subarray(1)])
 }
 
-/** A member to add to a result. */
 interface Given extends GivenMembers {
   readonly name: string
 }

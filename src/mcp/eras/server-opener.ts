@@ -65,7 +65,6 @@ export interface OpenedServer {
   readonly writer: ServerWriter
 }
 
-/** How a server answers an attempt to open it. */
 export type Opened =
   | OpenedServer
   | { readonly kind: 'refused'; readonly why: string }
@@ -88,7 +87,6 @@ export interface EraMemory {
   readonly evidence: EraEvidence | undefined
   /** Why the handshake comes first: the question failed earlier. The question follows a refused handshake. */
   probeFailure: (EraEvidence & ('silent' | 'ended' | 'kept')) | undefined
-  /** Stores the era in which the server was opened. */
   learned(era: Revision['era'], evidence: EraEvidence): void
   /** Drops the stored era, which is no longer true. */
   forgot(): void
@@ -391,11 +389,9 @@ function refusalOf(frame: ResponseFrame, method: string): string {
 // The revisions that a server speaks, from its answer to `server/discover`. No single error number decides: servers that
 // begin with a handshake refuse an unknown request in many ways.
 
-/** The revisions of a server, as far as its answer shows. */
 type Spoken =
   /** The server and the proxy share a stateless revision; `isAnswered`: the answer is the description. */
   | { readonly kind: 'ours'; readonly isAnswered: boolean }
-  /** The server begins with a handshake. */
   | { readonly kind: 'handshake' }
   /** The server has no handshake, and the proxy cannot use it. */
   | { readonly kind: 'neither'; readonly why: string }

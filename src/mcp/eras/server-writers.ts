@@ -84,7 +84,6 @@ export class StatelessWriter implements ServerWriter {
   readonly #onOutdated: () => void
   /** The members for each client, which are built once. */
   readonly #written = new WeakMap<ClientCapabilities, MetaTemplate>()
-  /** Whether the server has the extension Tasks. */
   hasTasks = false
 
   /** Calls `onOutdated` when the server refuses the revision that it accepted before. */
