@@ -1,4 +1,4 @@
-// `ui://` and `skill://` addresses of two servers are kept apart.
+// Keeps `ui://` and `skill://` addresses of different servers apart.
 //
 // A server makes such an address up for itself, so two servers may list one address for different things (MCP Apps,
 // SEP-1865; Skills, SEP-2640). Clients see the address of the later server with the name of that server in it.
@@ -9,10 +9,10 @@ import { quote } from '../jsonrpc/text.js'
 
 const schemes = ['ui://', 'skill://'] as const
 
-/** Members whose text is an address: of resources and links, and in both spellings of a tool's app. */
+/** The members whose text is an address: of a resource or link, or of a tool's app in either spelling. */
 const addressed = ['"uri"', '"resourceUri"', '"ui/resourceUri"', String.raw`"ui\/resourceUri"`]
 
-/** Addresses of one server, and the addresses that clients see in their place. */
+/** Maps addresses of one server to the addresses that clients see instead. */
 export type ApartUris = ReadonlyMap<string, string>
 
 export function isSameApart(one: ApartUris | undefined, other: ApartUris | undefined): boolean {
@@ -20,13 +20,13 @@ export function isSameApart(one: ApartUris | undefined, other: ApartUris | undef
   return one.size === other.size && [...one].every(([own, shown]) => other.get(own) === shown)
 }
 
-/** The address of a later server that lists `uri` too; undefined where both mean the same resource. */
+/** The address that clients see for the `uri` of a later server; undefined if `uri` has one meaning. */
 export function apartUri(service: string, uri: string): string | undefined {
   const scheme = schemes.find((each) => uri.startsWith(each))
   return scheme && `${scheme}${encodeURIComponent(service)}/${uri.slice(scheme.length)}`
 }
 
-/** The edits that replace these addresses in the members of `bytes` that hold addresses, within `span`. */
+/** The edits that replace these addresses in the address members of `bytes`, within `span`. */
 export function apartUriEdits(bytes: Buffer, span: Span, uris: ApartUris): readonly Edit[] {
   const edits: Edit[] = []
   for (const [own, shown] of uris) {
@@ -51,5 +51,5 @@ function isAddress(bytes: Buffer, at: number): boolean {
   return addressed.some((name) => key.endsWith(name))
 }
 
-/** The longest name, and white space around the colon. */
+/** How many bytes before an address are searched for the name of its member and the colon. */
 const LOOK_BACK = 64

@@ -1,4 +1,4 @@
-// Capabilities, extensions and names, as clients and servers declare them and as the proxy declares them for all.
+// Capabilities, extensions and names that clients, servers and the proxy declare.
 
 import { toOneLine } from '../jsonrpc/line.js'
 import { membersAt } from '../jsonrpc/members.js'
@@ -16,12 +16,11 @@ export interface ServerIdentity {
   readonly version: string
 }
 
-/** The same as raw JSON. */
 export function identityJson({ name, version }: ServerIdentity): string {
   return `{"name":${quote(name)},"version":${quote(version)}}`
 }
 
-/** Longer names are cut: they are shown to people. */
+/** Longer names are cut, because people read them. */
 const NAME_LENGTH_MAX = 200
 
 export interface ClientInfo {
@@ -36,7 +35,7 @@ export function clientInfo(line: Buffer, span: Span | undefined): ClientInfo | u
   return members && { name: shown('name'), version: shown('version') }
 }
 
-/** The capabilities of a client, as a server gets them that only this client uses. */
+/** The capabilities of a client, as a server that only this client uses receives them. */
 export interface ClientCapabilities {
   readonly json: string
   readonly names: ReadonlySet<string>
@@ -50,7 +49,7 @@ export const sharedCapabilities: ClientCapabilities = {
   names: new Set(['sampling', 'elicitation']),
 }
 
-/** The capabilities object at `span`, which may be missing; tasks that a client runs, and extensions that do not pass, are no part of it. */
+/** Reads the capabilities object at `span`, which may be missing, without parts that do not pass. */
 export function clientCapabilities(
   bytes: Buffer,
   span: Span | undefined,
@@ -58,7 +57,7 @@ export function clientCapabilities(
 ): ClientCapabilities {
   const own = membersAt(bytes, span) && toOneLine(bytes.subarray(span?.start, span?.end))
   if (own === undefined) return noCapabilities
-  // A client of a revision without elicitation cannot be asked even if it declares it, so a server must not rely on it.
+  // A client whose revision lacks elicitation cannot be asked, even if it declares the capability.
   const isAsked = era === 'stateless' || serverRequests.includes('elicitation/create')
   const names = ['tasks', ...(isAsked ? [] : ['elicitation'])]
   const cuts = cutsOf(own, { start: 0, end: own.length }, names, era === 'stateless' ? [] : notRelayed(false))
@@ -67,9 +66,10 @@ export function clientCapabilities(
 }
 
 /**
- * The edits that cut what is not relayed out of a handshake that passes through; `hasTasks` says that the member `tasks` is.
+ * The edits that cut capabilities that the proxy does not relay out of a forwarded handshake.
  *
- * `bytes` is a whole message; the capabilities object at `span` may be missing.
+ * `bytes` is a whole message; the capabilities object at `span` may be missing. With `hasTasks`, `tasks`
+ * stays.
  */
 export function capabilityEdits(bytes: Buffer, span: Span | undefined, hasTasks: boolean): readonly Edit[] {
   return cutsOf(bytes, span, hasTasks ? [] : ['tasks'], notRelayed(false))
@@ -93,19 +93,19 @@ export function hasCapability({ json }: ClientCapabilities, name: string, part: 
   return memberAt(objectIn(json), [name, part]) !== undefined
 }
 
-/** Whether a client has declared that a call of it may go on as a task. */
+/** Whether a client has declared the extension Tasks, so that a server may answer its calls with a task. */
 export function declaresTasks({ json, names }: ClientCapabilities): boolean {
   return names.has('extensions') && memberAt(objectIn(json), ['extensions', TASKS]) !== undefined
 }
 
-/** Whether a server could ask this client anything. */
+/** Whether a server can ask this client for anything. */
 export function isAskable({ names }: ClientCapabilities): boolean {
   return everyAskable.some((name) => names.has(name))
 }
 
 export const everyAskable: readonly string[] = ['elicitation', 'roots', 'sampling']
 
-/** Of what a server may ask a client for, the parts that decide what it offers to that client. */
+/** The capabilities for requests of servers, with the parts by which a server chooses what it offers. */
 const askableParts: Readonly<Record<string, readonly string[]>> = {
   elicitation: ['form', 'url'],
   roots: [],
@@ -113,9 +113,9 @@ const askableParts: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Of what a client declares, what a server can ask it for, in one spelling.
+ * The declared capabilities that allow requests of servers, in one spelling.
  *
- * Of requests that several clients may send, `roots` is left out: a server remembers the first answer for all of them.
+ * With `isSeveral`, `roots` is left out: a server remembers the first answer for all clients.
  */
 export function askableCapabilities(
   { json }: ClientCapabilities,
@@ -133,7 +133,7 @@ export function askableCapabilities(
   return { json: `{${texts.join(',')}}`, names: new Set(asked.map(([name]) => name)) }
 }
 
-/** The requests about tasks that a server supports in addition to their state and result. */
+/** The optional requests about tasks that a server supports. */
 export interface TaskCapabilities {
   readonly list: boolean
   readonly cancel: boolean
@@ -146,13 +146,12 @@ export interface ServerCapabilities {
   readonly subscribe: boolean
   readonly logging: boolean
   readonly completions: boolean
-  /** Undefined if tools cannot be called as tasks. */
   readonly tasks: TaskCapabilities | undefined
-  /** Its extensions, each with its settings as raw JSON. */
+  /** The extensions, each with its settings as raw JSON. */
   readonly extensions: ReadonlyMap<string, string>
-  /** Raw JSON of what is agreed between those who know of it; undefined where that is nothing. */
+  /** Raw JSON of the member `experimental`; undefined if it is missing or empty. */
   readonly experimental: string | undefined
-  /** The lists of which the server tells when they have changed. */
+  /** The lists for which the server sends a notification after a change. */
   readonly changes: readonly ListKind[]
 }
 
@@ -194,7 +193,7 @@ function taskCapabilities(given: unknown): TaskCapabilities | undefined {
   return has('requests', 'tools', 'call') ? { list: has('list'), cancel: has('cancel') } : undefined
 }
 
-/** Stand in for a server that has not answered yet: a session cannot learn of a capability later. */
+/** Used for a server that has not answered yet, because a session cannot learn of a capability later. */
 export const presumedCapabilities: ServerCapabilities = {
   tools: true,
   prompts: true,
@@ -209,10 +208,10 @@ export const presumedCapabilities: ServerCapabilities = {
 }
 
 /**
- * One capabilities object for many servers: the union.
+ * Merges the capabilities of many servers into one object.
  *
- * `listChanged` is always true, because servers come and go. The capabilities of the client are in it where the proxy relays
- * them. `tasks` are those of the servers at which the client can have tasks.
+ * `listChanged` is always true, because servers come and go. `roots` and `sampling` of the client are in the
+ * object if the client declares them. `tasks` lists the servers that can run tasks for the client.
  */
 export function mergeCapabilities(
   servers: readonly ServerCapabilities[],
@@ -246,30 +245,30 @@ function mergedTasks(tasks: readonly TaskCapabilities[]): string {
 
 // Extensions of the protocol, which clients and servers name in their capabilities (MCP 2026-07-28, Extensions).
 
-/** Results that come later, for which their client asks (the extension Tasks of 2026-07-28). */
+/** The extension Tasks of 2026-07-28: a server may answer a call with a task. */
 export const TASKS = 'io.modelcontextprotocol/tasks'
 
-/** How one end logs in at the other, which is the proxy. */
+/** Extensions for the login of one end at the other. The proxy is itself the other end. */
 const ofLogin = [
   'io.modelcontextprotocol/oauth-client-credentials',
   'io.modelcontextprotocol/enterprise-managed-authorization',
 ]
 
-/** Those that stand in results alone, so that any number of servers may have them. */
+/** Extensions that appear only in results, so that any number of servers may have them. */
 const ofData: ReadonlySet<string> = new Set(['io.modelcontextprotocol/ui'])
 
-/** Those that never pass, and with `hasTasks` not Tasks either: it is for those who say with each request what they are. */
+/** The extensions that the proxy does not relay. `hasTasks` lets Tasks pass, for stateless clients only. */
 export function notRelayed(hasTasks: boolean): readonly string[] {
   return hasTasks ? ofLogin : [TASKS, ...ofLogin]
 }
 
-/** Whether an extension of a server is shown to clients; what only the two ends know has to be of the one server there is. */
+/** Whether clients see an extension of a server. The proxy shows an unknown one only for a single server. */
 export function isShown(name: string, hasTasks: boolean, isAlone: boolean): boolean {
   if (name === TASKS) return hasTasks
   return ofData.has(name) || (isAlone && !ofLogin.includes(name))
 }
 
-/** Whether a server that announces this extension alone may have methods of it. */
+/** Whether an extension may add methods, which the proxy forwards if there is only one server. */
 export function mayHaveMethods(name: string): boolean {
   return name !== TASKS && !ofData.has(name) && !ofLogin.includes(name)
 }

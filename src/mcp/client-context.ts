@@ -6,39 +6,36 @@ import type { Revision } from './revisions.js'
 
 /** The properties of a client that are known before its first message. */
 export interface ClientOrigin {
-  /** The protocol revision of one that may call without initializing. */
+  /** The protocol revision of a client that calls without `initialize`. */
   readonly version?: string | undefined
-  /** The identity that the front has found, the same on every instance, and never a secret. */
+  /** The identity that the front has found. It is the same on every instance, and never a secret. */
   readonly principal?: string | undefined
-  /** Whether several clients may share the principal, as those do that show one token. */
+  /** Whether several clients may share the principal, because they send the same token. */
   readonly isSeveral?: boolean
-  /** The part of the servers that it sees, as in `profile:review` or `server:github`; undefined is everything. */
+  /** The servers that the client sees, such as `profile:review` or `server:github`; undefined for all. */
   readonly view?: string | undefined
   readonly address?: string | undefined
-  /** Undefined where its connection does not say. */
+  /** Undefined if the connection does not name its transport. */
   readonly transport?: TransportName | undefined
-  /** How long the client had waited when it was attached: one on stdio counts from the start of the process. */
+  /** How long the client had waited before it was attached. On stdio it waits from the process start. */
   readonly waitedMs?: number
 }
 
-/** The properties of a client at the time of a call. */
 export interface CallContext {
-  /** Of its connection. */
   readonly origin?: ClientOrigin | undefined
   readonly principal?: string | undefined
-  /** As it says of itself. */
   readonly info?: ClientInfo | undefined
   readonly revision: Revision
   readonly capabilities: ClientCapabilities
-  /** The least severe log messages that it wants of this call; undefined where its session says, and for none. */
+  /** The lowest level of log messages for this call; undefined for none, and where the session sets it. */
   readonly logLevel?: string | undefined
-  /** Whether several clients may send its requests, since they share a principal. */
+  /** Whether several clients share the principal, and each may send requests about the call. */
   readonly isSeveral?: boolean
-  /** Whether it has a session, of a revision with tasks, in which a task can be its own. */
+  /** Whether the client has a session of a revision with tasks, so that a task can belong to the session. */
   readonly hasTasks?: boolean
 }
 
-/** The context of a request that says by itself what its client is. */
+/** The context of a stateless request, which describes its client. */
 export interface StatelessContext extends CallContext {
   readonly principal: string
   readonly isSeveral: boolean

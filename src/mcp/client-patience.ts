@@ -1,22 +1,22 @@
-// How long clients wait for an answer, before they give the server up.
+// How long clients wait for an answer before they give up.
 
-/** The time between the end of a wait and the moment at which the client gives up. */
+/** How long before the client gives up the proxy answers, in milliseconds. */
 const MARGIN_MS = 2000
 
-/** For clients that are not in the table, and for those that show their user how far a request has come. */
+/** The limits for clients that are not in the table: without and with a progress token. */
 const UNKNOWN_MS = 8000
 const PROGRESS_MS = 45_000
 
 /**
- * How long a client waits for a server, in milliseconds, by the beginning of its `clientInfo.name`. The default of its
- * documentation or source; where that is longer than a minute, a minute.
+ * How long a client waits for a server, in milliseconds, by the beginning of its `clientInfo.name`. The value
+ * is the default in the client's documentation or source, and at most one minute.
  */
 const clientLimitsMs: readonly (readonly [name: string, limitMs: number])[] = [
   // Codex (`startup_timeout_sec`, which covers `initialize` and the lists).
   ['codex-mcp-client', 10_000],
   // Claude Code (`MCP_TIMEOUT`).
   ['claude-code', 30_000],
-  // Claude Desktop, and others that use the TypeScript SDK with its default.
+  // Claude Desktop, and other clients that use the TypeScript SDK with its default.
   ['claude-ai', 60_000],
   ['cursor-vscode', 60_000],
   ['Visual Studio Code', 60_000],
@@ -31,9 +31,9 @@ const clientLimitsMs: readonly (readonly [name: string, limitMs: number])[] = [
   ['mcp', 5000],
 ]
 
-/** How long an answer to this client may be held back; `hasToken` says whether its request has a progress token. */
+/** How long the proxy may hold back an answer; `hasToken` says whether the request has a progress token. */
 export function patienceMs(client: string | undefined, hasToken: boolean): number {
-  // The default of the Python SDK is a whole name, since it is the beginning of many others.
+  // `mcp`, the default of the Python SDK, must match as a whole, because many other names begin with it.
   const isOf = (name: string): boolean =>
     name === 'mcp' ? client === name : client?.startsWith(name) === true
   const limitMs = clientLimitsMs.find(([name]) => isOf(name))?.[1]

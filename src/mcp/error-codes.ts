@@ -1,4 +1,4 @@
-// The numbers of JSON-RPC and MCP, and the errors that the proxy says itself.
+// The error numbers of JSON-RPC and MCP, and the errors of the proxy itself.
 //
 // Nothing else in the project writes an error number. Every row is one row of the error table in docs/errors.md.
 
@@ -21,18 +21,18 @@ const DECLINED = -1
 const HEADER_MISMATCH = -32020
 const MISSING_CAPABILITY = -32021
 const UNSUPPORTED_VERSION = -32022
-// The numbers of other servers over HTTP, which clients look for.
+// The numbers that other HTTP servers use and that clients expect.
 const TRANSPORT_ERROR = -32000
 const SESSION_NOT_FOUND = -32001
 const SCHEMA_NOT_FOUND = 404
-/** Numbers that only the specification gives a meaning (MCP 2026-07-28, Overview: error codes). */
+/** Numbers whose meaning only the specification defines (MCP 2026-07-28, Overview: error codes). */
 const RESERVED_FIRST = -32099
 const RESERVED_LAST = -32020
-/** Numbers of a server's own (JSON-RPC 2.0, section 5.1). */
+/** Numbers that a server may define itself (JSON-RPC 2.0, section 5.1). */
 const OWN_FIRST = -32099
 const OWN_LAST = -32000
 
-/** Why an upstream could not answer; the value of `data.reason`. */
+/** Why a server could not answer; the value of `data.reason`. */
 export type FailureReason =
   | 'unavailable'
   | 'spawn-failed'
@@ -52,13 +52,13 @@ export type FailureReason =
   | 'shutting-down'
   | 'instance-lost'
 
-/** Why the policy of the configuration refuses a call; the value of `data.reason` too. */
+/** Further values of `data.reason`, for calls that the policy of the configuration refuses. */
 const RATE_LIMITED = 'rate-limited'
 const STORE_AWAY = 'store-away'
 
-// The meaning of the numbers of others.
+// The meaning of the error numbers of servers.
 
-/** Transports refuse with an error of the server's own or an invalid request; tools do not. With status 200 few numbers mean that. */
+/** Whether a transport refuses the request with this number. With status 200 few numbers mean that. */
 export function refusesRequest(code: number, status: number): boolean {
   if (status === 200) return [INVALID_REQUEST, TRANSPORT_ERROR, SESSION_NOT_FOUND].includes(code)
   return code === INVALID_REQUEST || (code >= OWN_FIRST && code <= OWN_LAST)
@@ -71,8 +71,8 @@ const refusals: ReadonlyMap<number, 'header' | 'capability' | 'version'> = new M
 ])
 
 /**
- * The reason for which a stateless server refuses the request itself (MCP 2026-07-28, Transports); undefined for
- * every error about the thing that was asked for.
+ * Why a stateless server refuses the request itself (MCP 2026-07-28, Transports); undefined for an error
+ * about the requested tool, prompt or resource.
  */
 export function statelessRefusal(code: number): 'header' | 'capability' | 'version' | undefined {
   return refusals.get(code)
@@ -82,7 +82,7 @@ export function isMissing(code: number): boolean {
   return code === METHOD_NOT_FOUND
 }
 
-/** Whether an error is about the request, so that the server that refuses it has not failed. */
+/** Whether an error blames the request, so that the server has not failed. */
 export function isClientMistake(code: number): boolean {
   return clientMistakes.has(code)
 }
@@ -95,32 +95,32 @@ const clientMistakes: ReadonlySet<number> = new Set([
   RESOURCE_NOT_FOUND,
 ])
 
-/** Whether an upstream's error means that it has no such resource; servers use both numbers. */
+/** Whether a server's error means that a resource is missing; servers use both numbers. */
 export function saysResourceNotFound(code: number): boolean {
   return code === RESOURCE_NOT_FOUND || code === INVALID_PARAMS
 }
 
-/** The number of an upstream's error; NaN where that is no number. */
+/** The number of a server's error; NaN if the code is no number. */
 export function numberOfError({ line, error }: ErrorFrame): number {
   const code = membersAt(line, error)?.span('code')
   return code === undefined ? Number.NaN : numberIn(line, code)
 }
 
-/** The number at a span, however it is written; NaN for anything else. */
+/** Parses the number at a span in any notation; NaN for anything else. */
 export function numberIn(line: Buffer, span: Span): number {
   return Number(rawAt(line, span))
 }
 
-/** The number with which a client of a session learns that a resource is missing. */
+/** The number of an error about a missing resource, for a client with a session. */
 export function notFoundInSession(code: number): number {
   return code === INVALID_PARAMS ? RESOURCE_NOT_FOUND : code
 }
 
 /**
- * The number with which a stateless client gets a server's error.
+ * The number of a server's error, for a stateless client.
  *
- * Of the reserved ones a server that writes its results with a type may use the one for a missing capability; the others
- * would be about requests of the proxy itself, or have no meaning.
+ * A stateless server may use the reserved number for a missing capability. The other reserved numbers would
+ * be about requests of the proxy itself, or have no meaning.
  */
 export function statelessErrorCode(code: number, era: 'session' | 'stateless'): number {
   if (code === RESOURCE_NOT_FOUND) return INVALID_PARAMS
@@ -128,13 +128,13 @@ export function statelessErrorCode(code: number, era: 'session' | 'stateless'): 
   return code >= RESERVED_FIRST && code <= RESERVED_LAST ? INTERNAL_ERROR : code
 }
 
-/** An error of the proxy for a stateless client, to which the unknown name of a tool or resource is an invalid parameter. */
+/** Converts an error of the proxy for a stateless client: an unknown name is an invalid parameter. */
 export function ownErrorForStateless(error: ErrorBody, { route }: RequestRow): ErrorBody {
   const isName = error.code === RESOURCE_NOT_FOUND || (error.code === METHOD_NOT_FOUND && route.to === 'name')
   return isName ? { ...error, code: INVALID_PARAMS } : error
 }
 
-// The errors of the proxy: one row for each, with its number, and its message and `data` for the facts of one case.
+// The errors of the proxy. Each row makes the number, the message and `data` from the facts of one case.
 
 type Details = Readonly<Record<string, unknown>>
 type Said = string | readonly [message: string, data: Details | undefined]
@@ -166,7 +166,7 @@ export const tooLong = row(
   (bytes: number, bytesMax: number) =>
     `Invalid Request: a message of ${bytes} bytes is over the limit of ${bytesMax}`,
 )
-/** `id` is the id as it was written. */
+/** `id` is the id as the client wrote it. */
 export const idInUse = row(INVALID_REQUEST, (id: string) => `Invalid Request: id ${id} is in use`)
 export const methodNotFound = row(METHOD_NOT_FOUND, (method: string) => `Method '${method}' not found`)
 export const invalidParams = row(INVALID_PARAMS, (why: string, data?: Details) => [
@@ -177,14 +177,14 @@ export const missingParameter = row(INVALID_PARAMS, (parameter: string) => [
   `Invalid params: Missing required parameter '${parameter}'`,
   { parameter },
 ])
-/** A parameter is something else than it must be, such as `a string`. */
+/** A parameter has the wrong type; `what` names the right one, such as `a string`. */
 export const mistyped = row(INVALID_PARAMS, (parameter: string, what: string) => [
   `Invalid params: '${parameter}' must be ${what}`,
   { parameter },
 ])
 export const invalidArguments = row(INVALID_PARAMS, (message: string, data: Details) => [message, data])
 
-// Names, of which `nearest` are those that the caller may have meant.
+// Unknown names. `nearest` lists the names that the caller may have meant.
 
 export const toolNotFound = row(METHOD_NOT_FOUND, (name: string, nearest: readonly string[]) => [
   `Tool '${name}' not found`,
@@ -206,14 +206,14 @@ export const sandboxToolNotFound = row(METHOD_NOT_FOUND, (name: string) => `Meth
 
 // Tasks.
 
-/** The error of servers for a call that is no task (2025-11-25, Tool-Level Negotiation); `why` is the reason why it cannot be one. */
+/** The tool requires a task (2025-11-25, Tool-Level Negotiation); `why` says why the call cannot be one. */
 export const toolNeedsTask = row(
   METHOD_NOT_FOUND,
   (name: string, why: string) => `Tool '${name}' can only be called as a task, and ${why}`,
 )
-/** The client has begun no task of this id, or does not have it any more. */
+/** The client has started no task with this id, or the proxy does not keep it any more. */
 export const taskNotFound = row(INVALID_PARAMS, (id: string) => [`Task '${id}' not found`, { taskId: id }])
-/** A task has ended with its server; `why` says how that has ended. */
+/** A task has ended with its server; `why` says how the server ended. */
 export const taskLost = row(
   INTERNAL_ERROR,
   (service: string, id: string, reason: FailureReason, why: string) => [
@@ -221,7 +221,7 @@ export const taskLost = row(
     { service, reason, taskId: id },
   ],
 )
-/** A server gives a task the id of another task of the same client, which the server `other` has. */
+/** A server gives a task the id of another task of the same client, which the server `other` runs. */
 export const taskIdTaken = row(INTERNAL_ERROR, (service: string, id: string, other: string) => [
   `'${service}' calls the task '${id}', which is the id of a task of '${other}' that is not over`,
   { service, reason: 'invalid-answer', taskId: id },
@@ -237,7 +237,7 @@ export const tooManyTasks = row(INTERNAL_ERROR, (tasksMax: number) => [
 
 // Servers.
 
-/** An upstream cannot serve; `message` says what happened, in words. */
+/** A server cannot serve a request; `message` says what happened. */
 export const upstreamFailed = row(
   INTERNAL_ERROR,
   (service: string, reason: FailureReason, message: string, details?: Details) => [
@@ -253,9 +253,9 @@ export const noUpstream = row(
     return [message, { reason: 'unavailable', services: problems.map(({ service }) => service) }]
   },
 )
-/** A person reads it, and many servers may have failed for the same reason. */
+/** A person reads the message, and many servers may have failed. */
 const NO_UPSTREAM_LENGTH_MAX = 4096
-/** An upstream refuses our credentials; `message` says which variable holds them, where that is known. */
+/** A server refuses our credentials; `message` names the variable that holds them, if it is known. */
 export const authenticationFailed = row(
   INTERNAL_ERROR,
   (service: string, message: string, details?: Details) => [message, { service, ...details }],
@@ -264,19 +264,18 @@ export const notFollowed = row(INVALID_PARAMS, (service: string, uri: string) =>
   `Invalid params: '${service}' does not tell of changes of '${uri}'`,
   { service, uri },
 ])
-/** Whether a person has to log in to the server first. */
 export function needsLogin({ data }: ErrorBody): boolean {
   return data !== undefined && membersOf(data)?.string('reason') === 'login-required'
 }
 
-// Questions of servers during a call.
+// Requests of servers for input during a call.
 
-/** A server asks for input during a call whose client cannot be asked; `why` is the reason. */
+/** A server asks for input during a call, and the client cannot be asked; `why` is the reason. */
 export const inputRefused = row(INTERNAL_ERROR, (service: string, why?: string) => [
   `'${service}' asks for input during the call: ${why ?? 'its client cannot be asked'}`,
   { service, reason: 'input-required' },
 ])
-/** A client comes again with a state that opens nothing; it may call again without one. */
+/** The proxy cannot use the `requestState` of a request. The client may send the request without it. */
 export const stateUnknown = row(INVALID_PARAMS, (problem: StateProblem) => [
   `Invalid params: 'requestState' cannot be used: ${stateProblems[problem]}; send the request again without it`,
   { parameter: 'requestState', reason: `state-${problem}` },
@@ -300,12 +299,12 @@ export const shuttingDown = row(INTERNAL_ERROR, () => [
   'The proxy is shutting down',
   { reason: 'shutting-down' },
 ])
-/** One client has left or may not come any more, and the proxy goes on. */
+/** One client has left, or may not use its session any more; the proxy keeps running. */
 export const sessionEnded = row(INTERNAL_ERROR, () => [
   'The session has ended: its client has left, or may not use it any more',
   { reason: 'shutting-down' },
 ])
-/** The client waits for an answer of an instance that is gone, or cannot be reached from here. */
+/** The client waits for an answer of another instance, which has ended or cannot be reached. */
 export const instanceLost = row(INTERNAL_ERROR, () => [
   'The call was lost with the instance that ran it; it may have been carried out',
   { reason: 'instance-lost' },
@@ -314,20 +313,20 @@ export const tooManyCalls = row(INTERNAL_ERROR, () => [
   'Too many requests in flight',
   { reason: 'overloaded' },
 ])
-/** A principal calls a tool more often than its limit allows; `waitMs` is the time until the next call may come. */
+/** A principal calls a tool more often than its limit allows; the next call may come after `waitMs`. */
 export const rateLimited = row(INTERNAL_ERROR, (tool: string, waitMs: number) =>
   laterAgain(`'${tool}' is called too often`, RATE_LIMITED, waitMs),
 )
-/** The calls of all instances are counted in the store, and what this instance had taken from it is used up. */
+/** The store that counts calls does not answer, and this instance has used up the calls it took from it. */
 export const limitsAway = row(INTERNAL_ERROR, (tool: string, waitMs: number) =>
   laterAgain(`'${tool}' has a limit, and the store that counts calls does not answer`, STORE_AWAY, waitMs),
 )
-/** `audit.onError` says that no call passes without its line. */
+/** The audit cannot be written, and `audit.onError` forbids calls without an audit line. */
 export const auditFailed = row(INTERNAL_ERROR, () => [
   'the audit cannot be written, so no call passes; the log has the reason',
   { reason: 'audit-failed' },
 ])
-/** A call was to be confirmed by the user of its client and was not; `why` says what happened instead. */
+/** The user of the client did not confirm the call; `why` says what happened instead. */
 export const notConfirmed = row(DECLINED, (tool: string, why: string) => [
   `'${tool}' was not called: ${why}`,
   { reason: 'not-confirmed' },
@@ -339,7 +338,7 @@ const retryStatuses: ReadonlyMap<string | undefined, number> = new Map([
   [STORE_AWAY, 503],
 ])
 
-/** The HTTP status of a call that the policy refuses for so many seconds; undefined for every other error. */
+/** The HTTP status and the delay of a call that the policy refuses for now; undefined for other errors. */
 export function retryIn({ line, error }: ErrorFrame): { status: number; seconds: number } | undefined {
   const data = membersAt(line, membersAt(line, error)?.span('data'))
   const status = retryStatuses.get(data?.string('reason'))
@@ -355,11 +354,10 @@ function laterAgain(why: string, reason: string, waitMs: number): Said {
 
 // HTTP and stateless requests.
 
-/** An HTTP request that is refused before it reaches a session. */
 export const transportRefused = row(TRANSPORT_ERROR, (why: string) => why)
 export const sessionNotFound = row(SESSION_NOT_FOUND, (why: string) => why)
 export const headerMismatch = row(HEADER_MISMATCH, (why: string) => `Header mismatch: ${why}`)
-/** A request names a revision that is not served; `supported` are those that may be named. */
+/** The proxy does not serve the requested revision; `supported` lists the revisions that it serves. */
 export const unsupportedVersion = row(
   UNSUPPORTED_VERSION,
   (requested: string, supported: readonly string[]) => [
@@ -368,7 +366,7 @@ export const unsupportedVersion = row(
   ],
 )
 
-/** A request needs a capability that its client has not declared; both are raw JSON, and `cause` is the server's error or result. */
+/** The client has not declared a capability. `cause` is the server's error or result; both are raw JSON. */
 export function missingCapability(required: string, cause?: string): ErrorBody {
   const data = `{"requiredCapabilities":${required}${cause === undefined ? '' : `,"cause":${cause}`}}`
   const message = `The ${cause === undefined ? 'request' : 'server'} needs a capability that the client has not declared`
@@ -377,7 +375,7 @@ export function missingCapability(required: string, cause?: string): ErrorBody {
 
 // Sandboxes.
 
-/** How much of a call a sandbox takes: not now, not with these arguments, or it took it and could not. */
+/** Why a sandbox runs no call: it refuses the call, the arguments are wrong, or the run failed. */
 export type SandboxRefusal = 'refused' | 'arguments' | 'failed'
 
 const sandboxCodes: Readonly<Record<SandboxRefusal, number>> = {

@@ -1,8 +1,8 @@
-// The header fields of an HTTP request that repeat what its message says.
+// The header fields of an HTTP request that repeat parts of its message.
 //
-// MCP 2026-07-28, Transports, Streamable HTTP: standard request headers, value encoding, and custom headers from tool
-// parameters; the extension Tasks: routing headers. The schema of a tool marks arguments with `x-mcp-header`; a mark may
-// stand only where `properties` alone lead. Text that a header field cannot carry is written in Base64.
+// MCP 2026-07-28, Transports, Streamable HTTP: standard request headers, value encoding, and custom headers
+// from tool parameters; the extension Tasks: routing headers. The schema of a tool marks arguments with
+// `x-mcp-header`; only `properties` may lead to a mark. A field carries other than plain text as Base64.
 
 import { readMessage, type RequestFrame } from '../jsonrpc/frame.js'
 import { membersAt } from '../jsonrpc/members.js'
@@ -18,7 +18,7 @@ import { headerMismatch } from './error-codes.js'
 import type { ListItem } from './list-items.js'
 import { namingMembers, statelessRequests } from './methods.js'
 
-/** The text that `Mcp-Name` repeats, as far as the message has it; undefined for a method without this field. */
+/** The text that `Mcp-Name` repeats, if the message has it; undefined for a method without this field. */
 export function mirroredName({
   method,
   params,
@@ -31,25 +31,24 @@ const ENCODED = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z
 const LOOKS_ENCODED = /^=\?base64\?.*\?=$/s
 const PLAIN = /^[\x20-\x7e]*$/
 
-/** The text that a field value stands for; undefined for what stands for none. */
+/** Decodes a field value; undefined for an invalid value. */
 export function textOfField(value: string): string | undefined {
   if (!LOOKS_ENCODED.test(value)) return PLAIN.test(value) ? value : undefined
   const [, encoded] = ENCODED.exec(value) ?? []
   if (encoded === undefined) return undefined
   const bytes = Buffer.from(encoded, 'base64')
   const text = bytes.toString('utf8')
-  // The same text has one form: neither spare bits nor bytes that are no UTF-8.
+  // Each text has one encoding: spare bits and bytes that are not UTF-8 are invalid.
   const isWhole = bytes.toString('base64') === encoded && Buffer.from(text).equals(bytes)
   return isWhole ? text : undefined
 }
 
-/** The field value for a text: the text itself, if a field can carry it. */
+/** Encodes a text as a field value. A text that a field can carry stays unchanged. */
 function fieldOfText(text: string): string {
   const isPlain = PLAIN.test(text) && text.trim() === text && text !== '' && !LOOKS_ENCODED.test(text)
   return isPlain ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`
 }
 
-/** One argument of a tool, and the field that repeats it. */
 export interface ParamHeader {
   /** `Mcp-Param-` and the name, in lower case. */
   readonly field: string
@@ -65,7 +64,7 @@ export function paramHeaders(schema: Buffer): readonly ParamHeader[] {
   )
 }
 
-/** The first fault of the marks of a schema. A client that uses HTTP leaves out a tool with such a mark. */
+/** The first fault in the marks of a schema. Clients that use HTTP leave out a tool with such a fault. */
 export function markFault(schema: Buffer): string | undefined {
   const names = new Set<string>()
   for (const { name, path = [], type } of marksOf(schema)) {
@@ -85,14 +84,14 @@ const markable: readonly unknown[] = ['string', 'integer', 'boolean']
 
 interface Mark {
   readonly name: string | undefined
-  /** The members that lead to it; undefined where something else than `properties` leads there. */
+  /** The names of the properties that lead to the mark; undefined if other keywords lead there. */
   readonly path: readonly string[] | undefined
   readonly type: unknown
 }
 
-/** Members whose members are schemas by name. */
+/** Keywords whose members are schemas by name. */
 const maps = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
-/** Members that hold values, even if these look like schemas. */
+/** Keywords that hold plain values, even if these look like schemas. */
 const values = new Set(['const', 'default', 'enum', 'examples'])
 
 function marksOf(schema: Buffer): Iterable<Mark> {
@@ -113,7 +112,7 @@ function* marksIn(schema: unknown, path: readonly string[] | undefined): Iterabl
   }
 }
 
-/** The fields that repeat arguments, names and values in turn; what is not given, or null, has none. */
+/** The fields that repeat arguments, names and values in turn. A missing or null argument has no field. */
 export function paramFields(headers: readonly ParamHeader[], args: Buffer): readonly string[] {
   const given = new Given(args)
   return headers.flatMap(({ field, path }) => {
@@ -122,7 +121,7 @@ export function paramFields(headers: readonly ParamHeader[], args: Buffer): read
   })
 }
 
-/** The name of the first field that is not what the argument is; undefined where all are. */
+/** The name of the first field that differs from its argument; undefined if all fields agree. */
 export function differingField(
   headers: readonly ParamHeader[],
   args: Buffer | undefined,
@@ -133,7 +132,7 @@ export function differingField(
   return headers.find((header) => !isRepeated(given, header.path, field(header.field)))?.field
 }
 
-/** An argument that is absent or null is not repeated, and a field for it has no meaning. */
+/** A missing or null argument needs no field, and a field for it has no meaning. */
 function isRepeated(given: Given, path: readonly string[], sent: string | undefined): boolean {
   const value = given.at(path)
   if (value === null) return true
@@ -144,11 +143,11 @@ function isRepeated(given: Given, path: readonly string[], sent: string | undefi
 
 const NUMBER = /^-?\d+(?:\.\d+)?$/
 
-/** The arguments of a call: their values, and the bytes of numbers, which values do not keep. */
+/** The arguments of a call: their parsed values, and the written form of numbers, which parsing loses. */
 class Given {
   readonly #args: Buffer
   readonly #value: unknown
-  /** Each object with numbers is read once, as it may be long and many of them marked: its members, by where it begins. */
+  /** The members of each object with marked numbers, by its start. An object may be long: it is read once. */
   readonly #objects = new Map<number, ReadonlyMap<string, Span>>()
 
   constructor(args: Buffer) {
@@ -156,7 +155,7 @@ class Given {
     this.#value = parse(args.toString())
   }
 
-  /** Null where there is nothing. */
+  /** Null for a missing argument. */
   at(path: readonly string[]): unknown {
     return memberAt(this.#value, path) ?? null
   }
@@ -167,7 +166,7 @@ class Given {
     return span === undefined ? write(value) : rawAt(this.#args, span)
   }
 
-  /** Undefined where an object on the way has more members than are kept. */
+  /** Undefined if an object on the path has too many members to be read. */
   #spanOf(path: readonly string[]): Span | undefined {
     let span: Span | undefined = { start: 0, end: this.#args.length }
     for (const name of path) span = span && this.#membersOf(span).get(name)
@@ -188,14 +187,14 @@ class Given {
   }
 }
 
-/** The marked arguments of a tool, by the server's own name of it. */
+/** Returns the marked arguments of a tool; `tool` is the server's own name of it. */
 export type MarkedParams = (tool: string) => readonly ParamHeader[]
 
 /**
- * The fields of a message to a server without sessions, names and values in turn; undefined for a message that does not
- * say by itself what it speaks.
+ * The fields of a message to a server without sessions, names and values in turn; undefined for a message
+ * that names no revision.
  *
- * They are made of the bytes that are sent, since a name that clients know is another than the server's own.
+ * The fields repeat the bytes that the proxy sends, because the server uses other names than the clients.
  */
 export function requestFields(message: Line, marked: MarkedParams): readonly string[] | undefined {
   const frame = readMessage(message)
@@ -215,7 +214,7 @@ function argumentFields({ line, params }: RequestFrame, marked: readonly ParamHe
     : paramFields(marked, line.subarray(span.start, span.end))
 }
 
-/** Why a call is refused whose fields say something else than its arguments; undefined where they agree. */
+/** The error of a call whose header fields differ from its arguments; undefined if they agree. */
 export function fieldFault(frame: RequestFrame, field: FieldReader, item: ListItem): ErrorBody | undefined {
   if (item.schemaSpan === undefined) return undefined
   const { start, end } = item.schemaSpan

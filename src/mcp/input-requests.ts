@@ -1,7 +1,7 @@
-// The input that a server asks for before it goes on with a call, and the answers.
+// The input that a server requests before it continues a call, and the answers.
 //
-// MCP 2026-07-28, Multi Round-Trip Requests: the result says what is wanted, and the same request comes again with
-// the answers, and with the server's own state, which is opaque to all others.
+// MCP 2026-07-28, Multi Round-Trip Requests: the result names the input, and the client repeats the request
+// with the answers and with the state of the server, which only the server can read.
 
 import type { RequestFrame, ResultFrame } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
@@ -15,9 +15,8 @@ import { type ClientCapabilities, hasCapability } from './capabilities.js'
 import { cutNamed, insertMembers } from './member-edits.js'
 import { serverRequests } from './methods.js'
 
-/** One thing that a server asks for. */
 export interface InputRequest {
-  /** The server's name for it as raw JSON, quotes included. */
+  /** The server's key of the request as raw JSON, quotes included. */
   readonly key: string
   readonly method: string
   readonly params: string
@@ -28,11 +27,11 @@ type Question = Pick<InputRequest, 'method' | 'params'>
 /** The content of an `InputRequiredResult`. */
 export interface InputRequests {
   readonly requests: readonly InputRequest[]
-  /** The server's own words, as they are written, quotes included. */
+  /** The `requestState` as raw JSON, quotes included. */
   readonly state: string | undefined
 }
 
-/** Reads an `InputRequiredResult`; gives what is wrong with it, in words. */
+/** Reads an `InputRequiredResult`; returns a text that describes its fault, if it has one. */
 export function inputRequests({ line, members: result }: ResultFrame): InputRequests | string {
   const why = stateFault(line, result)
   if (why !== undefined) return why
@@ -51,7 +50,7 @@ export function inputRequests({ line, members: result }: ResultFrame): InputRequ
   return { requests, state }
 }
 
-/** The fault of an `InputRequiredResult` with which no client could come back, in words. */
+/** Describes the fault of an `InputRequiredResult` that no client could answer. */
 export function stateFault(line: Buffer, members: Members | undefined): string | undefined {
   const span = members?.span('requestState')
   if (span !== undefined)
@@ -69,7 +68,7 @@ function inputRequest(line: Buffer, key: Span, value: Span): InputRequest | unde
   return { key: rawAt(line, key), method, params: params === undefined ? '{}' : rawAt(line, params) }
 }
 
-/** The capability that a request needs, and the part of it that the client has to declare too. */
+/** The capability that a request needs, and the part of it that the client must declare too. */
 function needOf({ method, params }: Question): { readonly name: string; readonly part: string | undefined } {
   const name = serverRequests.get(method)?.capability ?? method
   const { mode, tools, toolChoice } = objectIn(params) ?? {}
@@ -78,7 +77,7 @@ function needOf({ method, params }: Question): { readonly name: string; readonly
   return { name, part: name === 'sampling' && hasTools ? 'tools' : undefined }
 }
 
-/** Why a client cannot be asked this; undefined when it can. */
+/** Why the proxy cannot send this request to the client; undefined if it can. */
 export function whyUnaskable(
   question: Question,
   { revision, capabilities }: CallContext,
@@ -106,7 +105,7 @@ export function isDeclared(question: Question, capabilities: ClientCapabilities)
   return part === undefined ? capabilities.names.has(name) : hasCapability(capabilities, name, part)
 }
 
-/** The params as they are sent to a client of a revision with sessions; `newId` makes the id of a page to visit. */
+/** The params for a client of a revision with sessions; `newId` makes the id of an elicitation by URL. */
 export function paramsFor(
   { method, params }: InputRequest,
   { revision }: CallContext,
@@ -115,22 +114,22 @@ export function paramsFor(
   const members = method === 'elicitation/create' ? membersOf(params) : undefined
   const mode = members?.string('mode')
   if (members === undefined || mode === undefined) return params
-  // 2025-11-25, Elicitation: a page to visit has an id, which 2026-07-28 has not.
+  // 2025-11-25, Elicitation: an elicitation by URL has an id, which 2026-07-28 does not have.
   if (mode === 'url' && members.span('elicitationId') === undefined)
     return `${params.slice(0, -1)},"elicitationId":${quote(newId())}}`
   return revision.elicitationModes ? params : withoutMode(members)
 }
 
-/** 2025-06-18 knows forms only, and no name for them. */
+/** 2025-06-18 has only forms, and no member `mode`. */
 function withoutMode(members: Members): string {
   return splice(toLine(members.bytes), cutNamed(members, ['mode'], 'input')).toString()
 }
 
 /**
- * The edits by which a request comes again with answers.
+ * The edits that add answers to a repeated request.
  *
- * `responses` is the raw JSON of the object with all of them, `state` that of the server's state; what is undefined
- * is not said.
+ * `responses` is the raw JSON of the object with all answers, and `state` that of the server's state. An
+ * undefined one adds no member.
  */
 export function inputEdits(
   { params: { span, members } }: RequestFrame,

@@ -1,15 +1,15 @@
-// The name of an instance of the proxy, in what clients send back to it: they may send it to another instance.
+// The label of a proxy instance in ids and states that clients send back, perhaps to another instance.
 
 const LABEL = '[a-z0-9-]{1,32}'
 const beginning = new RegExp(`^"?(${LABEL})\\.`)
 const ownState = new RegExp(`^mcps-proxy\\.(?:(${LABEL})\\.)?[\\w-]{22}$`)
 
-/** Of the id of a session, an event or a question that begins with it; an id may be its JSON text. */
+/** The label at the beginning of the id of a session, an event or a question; an id may be its JSON text. */
 export function labelOf(id: string): string | undefined {
   return beginning.exec(id)?.[1]
 }
 
-/** A `requestState` of the proxy itself. */
+/** Builds a `requestState` of the proxy itself. */
 export function ownStateOf(label: string | undefined, secret: string): string {
   return `mcps-proxy.${label === undefined ? '' : `${label}.`}${secret}`
 }

@@ -1,9 +1,9 @@
 // The form that the schema of MCP demands of a listed item (schema of each revision: Tool, Prompt, Resource,
 // ResourceTemplate).
 //
-// Many clients check a list as a whole: one item of another form costs them the items of all servers. A member that is
-// null or empty where the schema has another type is cut, because its absence means the same; so is a hint with a fault.
-// Every other fault is reported, and the caller leaves the item out.
+// Many clients validate a list as a whole, so one invalid item costs them the items of all servers. The proxy
+// cuts a member that is null or empty where the schema has another type, because its absence means the same.
+// The proxy also cuts an invalid hint. Every other fault is reported, and the caller leaves the item out.
 
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../jsonrpc/ascii.js'
 import type { Line } from '../jsonrpc/line.js'
@@ -18,22 +18,20 @@ import { dangles } from './structured-wrap.js'
 
 type Type = 'text' | 'list' | 'object' | 'boolean' | 'number'
 
-/** The form of a value: its type, and what it holds. */
+/** The form of a value: its type, and the forms of its parts. */
 interface Form {
   readonly type: Type
   readonly required?: readonly string[]
   readonly members?: Readonly<Record<string, Form>>
-  /** Of each item of a list, or of each member of an object. */
   readonly each?: Form
-  /** The value of the member `type` of a schema. */
   readonly schemaOf?: 'object'
-  /** Whether `true` and `false` stand for schemas (JSON Schema 2020-12, 4.3.2), which older revisions do not have. */
+  /** Whether `true` and `false` are schemas (JSON Schema 2020-12, 4.3.2). Older revisions have none. */
   readonly isSchema?: boolean
-  /** Whether the references of the value must lead to something within it. */
+  /** Whether every reference in the value must have its target within the value. */
   readonly isClosed?: boolean
-  /** Whether a text or a number has one of the values that the schema of MCP names. */
+  /** Checks a text or a number against the values that the schema of MCP allows. */
   readonly allows?: (value: unknown) => boolean
-  /** Whether clients can do without the member. */
+  /** Whether clients can do without the member, so that the proxy may cut an invalid one. */
   readonly isHint?: boolean
 }
 
@@ -50,7 +48,7 @@ const annotations: Form = {
   members: {
     audience: { type: 'list', each: oneOf('user', 'assistant') },
     priority: { type: 'number', allows: (value) => Number(value) >= 0 && Number(value) <= 1 },
-    // ISO 8601; the official SDK takes a date with a time and a zone alone.
+    // ISO 8601. The official SDK accepts only a date with a time and a zone.
     lastModified: {
       type: 'text',
       allows: (value) =>
@@ -134,7 +132,7 @@ const toolWithObjects: Form = {
   members: { ...tool.members, outputSchema: { ...outputSchema, schemaOf: 'object', isHint: true } },
 }
 
-/** The edits that give an item its form, or what is wrong with it; `outputs` are those of its server's revision. */
+/** The edits that make an item valid, or the text of its fault; `outputs` is from the server's revision. */
 export function repairs(line: Line, kind: ListKind, outputs: Revision['outputs']): readonly Edit[] | string {
   const edits: Edit[] = []
   const form = kind === 'tools' && outputs === 'objects' ? toolWithObjects : forms[kind]
@@ -142,7 +140,7 @@ export function repairs(line: Line, kind: ListKind, outputs: Revision['outputs']
   return fault ?? (edits.length === 0 ? NO_EDITS : edits)
 }
 
-/** Adds the edits within the value to `edits`; gives what they do not mend. */
+/** Adds the edits within the value to `edits`; returns the first fault that edits do not repair. */
 function check(line: Line, span: Span, form: Form, path: string, edits: Edit[]): string | undefined {
   const type = typeOf(line[span.start])
   if (type === 'boolean' && form.isSchema === true) {
@@ -196,7 +194,7 @@ function formOf(line: Line, { key }: Member, { members, each }: Form): Form | un
   return Object.hasOwn(members, name) ? members[name] : undefined
 }
 
-/** A value of another type that says nothing, a schema whose references lead nowhere, or a hint with a fault. */
+/** Whether to cut an empty value of another type, a schema with a dangling reference, or an invalid hint. */
 function isToBeCut(line: Line, value: Span, form: Form | undefined): boolean {
   if (form === undefined) return false
   const isOfType = typeOf(line[value.start]) === form.type

@@ -1,7 +1,6 @@
-// Lists: read page by page from servers, put together for clients.
+// Lists: the proxy reads them from servers page by page, and merges them for clients.
 //
-// An item stays the bytes that its server wrote, and goes out with no other edits
-// than its public name and the mark in its description.
+// An item keeps the bytes that its server wrote, except for edits that each have a reason.
 
 import type { ResultFrame } from '../jsonrpc/frame.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
@@ -16,12 +15,12 @@ import type { ListKind } from './methods.js'
 import type { Revision } from './revisions.js'
 import { isOtherThanObject, schemaWrapping } from './structured-wrap.js'
 
-/** How one kind of list is written (MCP, Server features). */
+/** The method and the members of one kind of list (MCP, Server features). */
 interface ListShape {
   readonly method: string
   /** The member of the result that holds the items. */
   readonly items: string
-  /** The member by which an item is known. */
+  /** The member that identifies an item. */
   readonly key: string
   readonly changed: string
 }
@@ -39,7 +38,7 @@ function shape(family: string, items: string, key: string, changed: string): Lis
 
 export const listKinds: readonly ListKind[] = ['tools', 'prompts', 'resources', 'templates']
 
-/** One item of a server's list, copied out of the list; spans count from the start of `line`. */
+/** One item of a server's list, copied out of the list. Spans count from the start of `line`. */
 export interface ListItem {
   readonly line: Line
   /** The server's own name, URI or URI template. */
@@ -48,29 +47,27 @@ export interface ListItem {
   readonly descriptionSpan: Span | undefined
   /** The schema of a tool's arguments. */
   readonly schemaSpan: Span | undefined
-  /** The schema of a tool's structured results, where they are no objects. */
+  /** The schema of a tool's structured results, if they are not objects. */
   readonly wrappedSpan: Span | undefined
-  /** A tool that can only be called as a task (2025-11-25, Tool-Level Negotiation). */
+  /** Whether the tool can only be called as a task (2025-11-25, Tool-Level Negotiation). */
   readonly needsTask: boolean
-  /** Why no client gets it, though the server lists it: it is not as it was accepted. */
+  /** Why no client gets the item although the server lists it: it differs from the accepted item. */
   readonly withheld?: string
 }
 
 export interface Page {
   readonly items: readonly ListItem[]
-  /** The items that are left out, because clients refuse lists with such items. */
+  /** The faults of the items that are left out, because clients refuse lists with such items. */
   readonly faults: readonly string[]
-  /** Raw JSON of the next page's cursor. */
   readonly cursor: string | undefined
-  /** How long the page holds (2026-07-28, Utilities: caching); undefined where the server does not say. */
+  /** How long the page is fresh (2026-07-28, Utilities: caching); undefined if the server does not say. */
   readonly ttlMs: number | undefined
 }
 
 /**
- * The items of one page, in the form of the protocol and without those that cannot have it; undefined when the result
- * is no such list.
+ * Reads one page, repairs its items and leaves out the invalid ones; undefined if the result is no such list.
  *
- * Of a page with more than `itemsMax` items nothing is read. `outputs` are those of its server's revision.
+ * A page with more than `itemsMax` items is not read. `outputs` is from the server's revision.
  */
 export function readPage(
   frame: ResultFrame,
@@ -101,7 +98,7 @@ export function readPage(
   return { items, faults, cursor, ttlMs: ttlOf(frame.line, members.span('ttlMs')) }
 }
 
-/** One item that was kept as raw JSON; undefined when it is none of this kind. */
+/** Reads an item that was kept as raw JSON; undefined if it is not of this kind. */
 export function readListItem(bytes: Uint8Array, kind: ListKind): ListItem | undefined {
   return readItem(toLine(bytes), listShapes[kind].key)
 }
@@ -123,14 +120,14 @@ function readItem(line: Line, keyName: string): ListItem | undefined {
   }
 }
 
-/** A list whose hint is no number of milliseconds is out of date. */
+/** A list is out of date if its hint is no number of milliseconds. */
 function ttlOf(line: Line, span: Span | undefined): number | undefined {
   if (span === undefined) return undefined
   const ttlMs: unknown = parse(rawAt(line, span))
   return typeof ttlMs === 'number' && ttlMs >= 0 ? ttlMs : 0
 }
 
-/** Raw JSON of a cursor, which must be a string. */
+/** Raw JSON of a cursor; undefined if it is no string. */
 export function cursorAt(line: Line, span: Span | undefined): string | undefined {
   if (span === undefined || line[span.start] !== QUOTE) return undefined
   return rawAt(line, span)
@@ -141,8 +138,8 @@ export function isSameItem(one: ListItem, other: ListItem | undefined): boolean 
 }
 
 /**
- * The edits of a listed item: its name where that differs, addresses that are those of another server too, the mark before
- * its description, and the schema of structured results that are no objects, for clients whose revision has no others.
+ * The edits of a listed item: its public name, the mark before its description, and the schema of structured
+ * results that are not objects, for a client whose revision has only objects (`isWrapped`).
  */
 export function itemEdits(
   item: ListItem,
@@ -164,7 +161,7 @@ export function itemEdits(
 
 const COMMA = Buffer.from(',')
 
-/** The raw JSON of one page of a list; `cursor` is the plain text of the next page's. */
+/** The raw JSON of one page of a list; `cursor` is the plain text of the cursor of the next page. */
 export function listResult(
   kind: ListKind,
   items: readonly Uint8Array[],

@@ -9,13 +9,13 @@ export function insertion(at: number, text: string, why: EditReason): Edit {
   return { start: at, end: at, bytes: Buffer.from(text), why }
 }
 
-/** Members that an object gets, as raw JSON. */
+/** Members to insert into an object, as raw JSON. */
 export interface GivenMembers {
   readonly text: string
   readonly why: EditReason
 }
 
-/** The edits that put members at the beginning of the object whose brace is at `start`; `others` are edits of it, and may cut members. */
+/** Inserts members after the brace at `start`. `others` are edits of the object, which may cut members. */
 export function insertMembers(
   start: number,
   members: Members,
@@ -25,7 +25,7 @@ export function insertMembers(
   return insertions(start + 1, given, hasKept(members, others) ? ',' : '')
 }
 
-/** One edit for each, all at one place; `tail` stands behind the last. */
+/** One edit for each of `given`, all at one place; `tail` follows the last. */
 export function insertions(at: number, given: readonly GivenMembers[], tail: string): readonly Edit[] {
   return given.map(({ text, why }, index) =>
     insertion(at, text + (index + 1 < given.length ? ',' : tail), why),
@@ -49,7 +49,7 @@ export function cutNamed(members: Members, names: readonly string[], why: EditRe
 /**
  * The edits that cut members out of an object, or items out of a list, each with one of its commas.
  *
- * `whyOf` gives undefined for a member that stays.
+ * `whyOf` returns undefined for a member that stays.
  */
 export function cutMembers(
   members: Iterable<Member>,
@@ -63,12 +63,12 @@ export function cutMembers(
     const { key, value } = member
     const why = whyOf(member, index++)
     const last = cuts.at(-1)
-    // With the comma before it, or the one behind it where nothing is kept before.
+    // A cut takes the comma before the member, or the comma behind it if no member before it stays.
     if (last !== undefined && !isKept) last.end = key.start
     const start = isKept ? endBefore : key.start
     endBefore = value.end
     if (why === undefined) isKept = true
-    // Neighbours that go for one reason go with one edit.
+    // One edit cuts neighbours with the same reason.
     else if (last?.end === start && last.why === why) last.end = value.end
     else cuts.push({ start, end: value.end, bytes: NOTHING, why })
   }

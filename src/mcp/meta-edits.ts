@@ -1,4 +1,4 @@
-// The members that the proxy adds to the `_meta` of a message, which it makes if the message has none.
+// The members that the proxy adds to the `_meta` of a message. The proxy makes a missing `_meta`.
 
 import { OPEN_OBJECT } from '../jsonrpc/ascii.js'
 import type { Params, RequestFrame } from '../jsonrpc/frame.js'
@@ -7,19 +7,19 @@ import type { Span } from '../jsonrpc/scan.js'
 import { type Edit, bothEdits } from '../jsonrpc/splice.js'
 import { type GivenMembers, cutMembers, hasKept, insertMembers, insertions } from './member-edits.js'
 
-/** Members for `_meta` as raw JSON, which may be none, in place of those with these names. */
+/** Members for `_meta` as raw JSON, possibly empty. They replace the members with these names. */
 export interface MetaMembers extends GivenMembers {
   readonly names: readonly string[]
 }
 
-/** A request or notification; the `idSpan` of a request says where `params` can be inserted. */
+/** A request or notification. Missing `params` are inserted behind the `idSpan` of a request. */
 interface Message {
   readonly line: Line
   readonly params: Params
   readonly idSpan?: Span
 }
 
-/** `others`, and the edits that give a message these members; `others` are edits outside of `_meta`, and may cut members. */
+/** Adds to `others` the edits that insert these members. `others` are edits outside of `_meta`. */
 export function metaEdits(
   { line, params: { span, members, meta, metaSpan }, idSpan }: Message,
   others: readonly Edit[],
@@ -34,7 +34,7 @@ export function metaEdits(
   if (metaSpan !== undefined && line[metaSpan.start] === OPEN_OBJECT)
     return [...insertMembers(metaSpan.start, meta, cuts, added), ...cuts, ...others]
   if (metaSpan !== undefined) {
-    // A trace alone does not replace what a client has written.
+    // A trace alone does not replace a `_meta` of another type.
     const why = added.find((each) => each.why !== 'trace')?.why
     const text = `{${added.map((each) => each.text).join(',')}}`
     return why === undefined ? others : [...others, { ...metaSpan, bytes: Buffer.from(text), why }]
@@ -51,8 +51,8 @@ export function metaEdits(
 
 // The trace context of a request to a server (SEP-414; W3C Trace Context): `traceparent` in `params._meta`.
 //
-// A call that is traced tells its server the span of the proxy, in the place of the one that its client has sent.
-// The other members of a trace context, `tracestate` and `baggage`, pass as they are written.
+// A traced call carries the span of the proxy to the server, in place of the span that the client sent.
+// The other members of a trace context, `tracestate` and `baggage`, pass unchanged.
 
 const TRACEPARENT = 'traceparent'
 
@@ -61,9 +61,9 @@ export interface CallTrace {
   readonly traceparent: string
 }
 
-/** Decides whether a call is traced, when it comes. */
+/** Decides for each new call whether it is traced. */
 export interface CallTracer {
-  /** `parent` is the client's own `traceparent`, unchecked, and `id` the raw JSON of its request id. */
+  /** `parent` is the client's own `traceparent`, not validated, and `id` the raw JSON of the request id. */
   begin(parent: string | undefined, id: string): CallTrace | undefined
 }
 
@@ -77,12 +77,11 @@ export function requestEdits(
   return metaEdits(frame, others, [{ text, names: [TRACEPARENT], why: 'trace' }, ...given])
 }
 
-/** The client's own `traceparent`. */
 export function traceparentOf({ params }: RequestFrame): string | undefined {
   return params.metaSpan === undefined ? undefined : params.meta.string(TRACEPARENT)
 }
 
-/** The trace id in a `traceparent` (W3C Trace Context, section 3.2.2.3); undefined where there is none. */
+/** The trace id in a `traceparent` (W3C Trace Context, 3.2.2.3); undefined if it is missing or zero. */
 export function traceIdIn(traceparent: string | undefined): string | undefined {
   const id = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-/.exec(traceparent ?? '')?.[1]
   return id === undefined || /^0+$/.test(id) ? undefined : id

@@ -12,7 +12,7 @@ export const requestMeta = {
 
 export const requestMetaKeys: readonly string[] = Object.values(requestMeta)
 
-/** Whether a message names its revision, right or wrong, as stateless ones do. */
+/** Whether a message names its revision, valid or not, as stateless messages do. */
 export function namesRevision({ params }: RequestFrame | NotificationFrame): boolean {
   return params.metaSpan !== undefined && params.meta.span(requestMeta.version) !== undefined
 }
@@ -20,11 +20,11 @@ export function namesRevision({ params }: RequestFrame | NotificationFrame): boo
 /** In the `_meta` of results. */
 export const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
 
-/** In the `_meta` of everything that is said to a client outside of its calls. */
+/** In the `_meta` of every message of a subscription. */
 export const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId'
 
-/** In the `_meta` of what a server says or asks for the sake of a task (2025-11-25). */
+/** In the `_meta` of requests and notifications of a server that belong to a task (2025-11-25). */
 export const RELATED_TASK = 'io.modelcontextprotocol/related-task'
 
-/** The members of params by which a request comes again with the answers of its client. */
+/** The members of params that a client adds when it repeats a request with its answers. */
 export const inputMembers: readonly string[] = ['inputResponses', 'requestState']

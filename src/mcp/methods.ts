@@ -1,31 +1,29 @@
-// Every method: who sends it, and where it goes.
+// All methods, with their senders and their destinations.
 
 import type { NotificationFrame } from '../jsonrpc/frame.js'
 import { canonicalAt, type RequestId } from '../jsonrpc/request-id.js'
 
-/** The lists that the proxy puts together out of its upstreams' own. */
+/** The lists that the proxy merges from its servers. */
 export type ListKind = 'tools' | 'prompts' | 'resources' | 'templates'
 
-/** The destination of a client's request. */
 type RequestRoute =
-  /** Answered by the proxy. */
   | { readonly to: 'proxy' }
-  /** Put together from every upstream. */
+  /** Merged from all servers. */
   | { readonly to: 'merge'; readonly list: ListKind }
-  /** To the upstream that listed `params.name`. */
+  /** To the server that listed `params.name`. */
   | { readonly to: 'name'; readonly list: 'tools' | 'prompts' }
-  /** To the upstream whose resource or template `params.uri` is. */
+  /** To the server whose resource or template matches `params.uri`. */
   | { readonly to: 'uri' }
-  /** To the upstream that listed what `params.ref` names. */
+  /** To the server that listed the prompt or template that `params.ref` names. */
   | { readonly to: 'reference' }
-  /** To the upstream that holds the task `params.taskId`. */
+  /** To the server that runs the task `params.taskId`. */
   | { readonly to: 'task' }
-  /** Put together from every upstream that holds tasks of the client. */
+  /** Merged from all servers that run tasks of the client. */
   | { readonly to: 'tasks' }
-  /** To the only server, which announces an extension that may have the method. */
+  /** To the only server, if it announces an extension that may define the method. */
   | { readonly to: 'extension' }
 
-/** The member of the params that names what a request is for, by its destination. */
+/** The member of the params that names the target of a request, by destination. */
 export const namingMembers: Readonly<Partial<Record<RequestRoute['to'], 'name' | 'uri' | 'taskId'>>> = {
   name: 'name',
   uri: 'uri',
@@ -34,11 +32,11 @@ export const namingMembers: Readonly<Partial<Record<RequestRoute['to'], 'name' |
 
 export interface RequestRow extends NamedRow {
   readonly route: RequestRoute
-  /** Whether a server may ask the client something while it handles this. */
+  /** Whether the server may send requests to the client while it handles this one. */
   readonly askable: boolean
-  /** Whether it only reads, so that a server that ended before its answer may be asked again. */
+  /** Whether the request only reads, so that the proxy may repeat it if a server ends before its answer. */
   readonly reads?: boolean
-  /** Whether it stays open until the client or the proxy ends it. */
+  /** Whether the request stays open until the client or the proxy ends it. */
   readonly stays?: boolean
   /** Whether the client subscribes to changes of a resource or a task (true), or unsubscribes (false). */
   readonly subscribes?: boolean
@@ -49,7 +47,7 @@ export interface ClientNotificationRow extends NamedRow {
 }
 
 export interface ServerRequestRow extends NamedRow {
-  /** Answered by the proxy, or asked of the client that declared the capability. */
+  /** The capability of the client that answers; undefined if the proxy answers. */
   readonly capability: 'roots' | 'sampling' | 'elicitation' | undefined
 }
 
@@ -85,16 +83,16 @@ const features: readonly RequestRow[] = [
   { method: 'completion/complete', route: { to: 'reference' }, askable: false, reads: true },
 ]
 
-/** The members of the filter of `subscriptions/listen` that name what is followed besides lists; tasks are an extension. */
+/** The members of the filter of `subscriptions/listen` that name resources, or tasks (an extension). */
 export const topicKinds = ['resourceSubscriptions', 'taskIds'] as const
 
-/** Something besides lists that is followed, by the member of the filter that it stands in. */
+/** A resource or a task that a client follows, with the member of the filter that names it. */
 export interface Topic {
   readonly kind: (typeof topicKinds)[number]
   readonly name: string
 }
 
-/** The requests by which a client subscribes to a topic and unsubscribes, and the member that names it. */
+/** The requests that begin and end a subscription to a topic, and the member that names the topic. */
 interface Followable {
   readonly member: string
   readonly begins: RequestRow
@@ -107,7 +105,7 @@ export const followables: Readonly<Record<Topic['kind'], Followable>> = {
     begins: { method: 'resources/subscribe', route: { to: 'uri' }, askable: false, subscribes: true },
     ends: { method: 'resources/unsubscribe', route: { to: 'uri' }, askable: false, subscribes: false },
   },
-  // The proxy's own: no client asks so, and no server is asked.
+  // Internal to the proxy: no client sends these requests, and no server gets them.
   taskIds: {
     member: 'taskId',
     begins: { method: 'tasks/subscribe', route: { to: 'task' }, askable: false, subscribes: true },
@@ -115,13 +113,12 @@ export const followables: Readonly<Record<Topic['kind'], Followable>> = {
   },
 }
 
-/** The requests of clients in a session. */
 export const requests: MethodTable<RequestRow> = methodTable<RequestRow>([
   ...features,
   // Lifecycle; Utilities: ping.
   { method: 'initialize', route: { to: 'proxy' }, askable: false, reads: true },
   { method: 'ping', route: { to: 'proxy' }, askable: false, reads: true },
-  // Not MCP, but what clients with a language-server background send.
+  // Not part of MCP; clients with a language-server background send it.
   { method: 'shutdown', route: { to: 'proxy' }, askable: false },
   // Resources: subscriptions; Utilities: logging.
   followables.resourceSubscriptions.begins,
@@ -129,13 +126,12 @@ export const requests: MethodTable<RequestRow> = methodTable<RequestRow>([
   { method: 'logging/setLevel', route: { to: 'proxy' }, askable: false },
   // Utilities: tasks.
   { method: 'tasks/get', route: { to: 'task' }, askable: false },
-  // The server asks its questions about the task while a client waits for the result.
+  // The server sends its requests about the task while a client waits for the result.
   { method: 'tasks/result', route: { to: 'task' }, askable: true },
   { method: 'tasks/cancel', route: { to: 'task' }, askable: false },
   { method: 'tasks/list', route: { to: 'tasks' }, askable: false },
 ])
 
-/** The requests of clients without a session. */
 export const statelessRequests: MethodTable<RequestRow> = methodTable<RequestRow>([
   // Versioning: discovery.
   { method: 'server/discover', route: { to: 'proxy' }, askable: false, reads: true },
@@ -149,7 +145,7 @@ export const statelessRequests: MethodTable<RequestRow> = methodTable<RequestRow
 ])
 
 /**
- * The row of a method that may be of an extension, unless the protocol itself has it.
+ * The row of a method that an extension may define; undefined for a method of the protocol itself.
  * MCP 2026-07-28, Extensions.
  */
 export function extensionRow(method: string): RequestRow | undefined {
@@ -203,12 +199,12 @@ export const serverNotifications: MethodTable<ServerNotificationRow> = methodTab
 /** From the least to the most severe (RFC 5424, the names of MCP). */
 const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const
 
-/** How severe a level is, from 0; -1 for what is no level. */
+/** The severity of a level, from 0; -1 for an unknown level. */
 export function severity(level: string | undefined): number {
   return logLevels.findIndex((known) => known === level)
 }
 
-/** The request that `notifications/cancelled` names, canonical (MCP, Utilities: cancellation). */
+/** The canonical id of the request that `notifications/cancelled` names (MCP, Utilities: cancellation). */
 export function cancelledId({ line, params }: NotificationFrame): RequestId | undefined {
   const span = params.members.span('requestId')
   return span && canonicalAt(line, span.start, span.end)

@@ -2,31 +2,30 @@
 //
 // The proxy does not parse a public name: the catalog maps it back through a table, so
 // a name may contain `__`, and may be shortened, without a call going astray.
-// Every name follows from its service and its own name; what else is configured
-// matters only where two of them would be the same.
+// A public name follows from the service and the original name. Other items
+// matter only if two public names would be equal.
 
 /** The longest public name: clients and model APIs refuse longer ones. */
 const NAME_LENGTH_MAX = 64
 
 const PLAIN = /^[A-Za-z0-9_-]{1,64}$/
 
-/** A tool or a prompt of a service. */
 export interface NamedItem {
   readonly service: string
-  /** The service's own name of it. */
+  /** The name that the service itself uses. */
   readonly original: string
 }
 
-/** Two items that are to have one public name. */
+/** Two items that would have the same public name. */
 export interface NameCollision {
-  /** That name; the later one has another instead. */
+  /** The name that the earlier item keeps. */
   readonly name: string
   readonly earlier: NamedItem
   readonly later: NamedItem
 }
 
 /**
- * `service__own`, kept to `[A-Za-z0-9_-]` and 64 characters.
+ * `service__original`, limited to `[A-Za-z0-9_-]` and 64 characters.
  *
  * A longer or odd name has the odd characters replaced and ends in a hash of both parts.
  */
@@ -38,8 +37,8 @@ export function publicName(service: string, original: string): string {
 /**
  * Gives public names to items in configuration order, each name once.
  *
- * Of two equal names the earlier item keeps it; the later one gets a hash that depends on
- * its service and own name alone. So adding a service at the end changes no name before it.
+ * The earlier of two items with equal names keeps the name. The later item gets a hash of its service
+ * and original name alone, so a service that is added at the end changes no earlier name.
  */
 export class PublicNames {
   readonly #onCollision: (collision: NameCollision) => void
@@ -49,12 +48,12 @@ export class PublicNames {
     this.#onCollision = onCollision
   }
 
-  /** The public name of an item that is to have this one. */
+  /** The public name of an item: `wanted`, unless an earlier item has it. */
   add(later: NamedItem, wanted: string): string {
     const earlier = this.#items.get(wanted)
     if (earlier !== undefined) this.#onCollision({ name: wanted, earlier, later })
     let name = wanted
-    // A hashed name can be taken as well, by one that was made to look like it: then the next hash is tried.
+    // A server may list a name that equals a hashed name, so the next hash is tried.
     for (let round = 1; this.#items.has(name); round++)
       name = hashedName(wanted, later.service, later.original, round)
     this.#items.set(name, later)
@@ -74,8 +73,8 @@ const HASH_LENGTH = 10
 /**
  * FNV-1a over UTF-16 code units, 64 bits, as ten characters of base 36.
  *
- * The hash need not be hard to invert: the table tells equal names apart. Ten lines
- * here spare the start of every process the loading of a cryptographic library.
+ * The hash need not be cryptographic, because the table resolves equal names. Ten lines
+ * here save every process the loading of a cryptographic library.
  */
 function hashOf(text: string): string {
   let hash = 0xcbf29ce484222325n

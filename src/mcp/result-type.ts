@@ -5,12 +5,12 @@ import type { Span } from '../jsonrpc/scan.js'
 
 const TRUE = Buffer.from('true')
 
-/** Bytes of a result, which is not joined for them: `line` joins it as soon as it is read. */
+/** Bytes of a result, without joining a long one; reading `frame.line` would join it. */
 export function bytesAt(frame: ResultFrame, { start, end }: Span): Buffer {
   return frame.long?.slice(start, end) ?? frame.line.subarray(start, end)
 }
 
-/** The `resultType` of a result; undefined where the result has none, and empty where it is no string. */
+/** The `resultType` of a result; undefined if it is missing, and empty if it is no string. */
 export function typeNamed({ members }: ResultFrame): string | undefined {
   return members?.span('resultType') && (members.string('resultType') ?? '')
 }

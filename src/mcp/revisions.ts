@@ -1,7 +1,6 @@
 // The revisions that the proxy speaks, and their features as data. All other code asks a record for a feature and never
 // compares dates.
 
-/** Requests that a server may send to a client. */
 export type ServerRequest = 'roots/list' | 'sampling/createMessage' | 'elicitation/create'
 
 /** One revision of the protocol (MCP, Versioning). */
@@ -9,31 +8,30 @@ export interface Revision {
   readonly version: string
   /**
    * `stateless`: every request carries its revision and its client's capabilities in `_meta`, and every result its type.
-   * `session`: the session knows them.
+   * `session`: the session holds them.
    */
   readonly era: 'session' | 'stateless'
   /** Whether a peer may send several messages in one array. */
   readonly batching: boolean
-  /** How failed arguments are said: a JSON-RPC error, or a tool result the model can read. */
+  /** How invalid arguments are reported: a JSON-RPC error, or a tool result that the model can read. */
   readonly argumentErrors: 'protocol' | 'tool'
-  /** The id of an error whose request had no readable id. */
+  /** The id of an error response to a request without a readable id. */
   readonly orphanId: 'null' | 'omit'
   readonly serverRequests: readonly ServerRequest[]
-  /** Whether an elicitation says whether it is a form or a page to visit. */
+  /** Whether an elicitation has the member `mode`: a form, or a URL to visit. */
   readonly elicitationModes: boolean
-  /** Whether a call may go on as a task, which its client asks for its result later. */
+  /** Whether a call may become a task, whose result the client fetches later. */
   readonly tasks: boolean
-  /** The subject of the output schemas of tools. */
+  /** The values that output schemas of tools may describe. */
   readonly outputs: 'objects' | 'any'
   /** Whether an HTTP client names its version with every request. */
   readonly versionHeader: boolean
-  /** Whether an HTTP event stream begins with an event without data; older clients choke on it. */
+  /** Whether an HTTP event stream begins with an event without data, on which older clients fail. */
   readonly primesStreams: boolean
 }
 
-// Oldest first; each record says what it changes in the one before.
+// Oldest first. Each record lists its changes to the one before.
 
-/** The first published revision. */
 const v2024_11_05: Revision = {
   version: '2024-11-05',
   era: 'session',
@@ -60,7 +58,7 @@ const v2025_06_18: Revision = {
   versionHeader: true,
 }
 
-/** Tells failed arguments to the model; adds icons, URL elicitation, tasks and sampling with tools. */
+/** Reports invalid arguments to the model; adds icons, URL elicitation, tasks and sampling with tools. */
 const v2025_11_25: Revision = {
   ...v2025_06_18,
   version: '2025-11-25',

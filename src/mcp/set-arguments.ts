@@ -1,4 +1,4 @@
-// Arguments of a tool that are set for its clients: they leave the schema that clients see, and stand in every call.
+// Arguments that the configuration sets: the schema that clients see lacks them, and every call gets them.
 
 import type { RequestFrame } from '../jsonrpc/frame.js'
 import type { Line } from '../jsonrpc/line.js'
@@ -11,10 +11,10 @@ import { cutMembers, insertMembers, insertion } from './member-edits.js'
 export type SetArguments = ReadonlyMap<string, string>
 
 /**
- * Sets arguments of a call.
+ * The edits that set arguments of a call.
  *
- * A client may write a name with escapes, twice, or in another case, and servers do not agree which of them counts. So
- * none of them is left. Of arguments with too many members to be read nothing else is left.
+ * A client may write a name with escapes, twice, or in another case, and servers do not agree on which one
+ * counts. So the proxy cuts all of them. It replaces arguments with too many members to be read as a whole.
  */
 export function argumentEdits({ line, params }: RequestFrame, set: SetArguments): readonly Edit[] {
   const text = [...set].map(([name, value]) => `${quote(name)}:${value}`).join(',')
@@ -31,7 +31,7 @@ export function argumentEdits({ line, params }: RequestFrame, set: SetArguments)
   return bothEdits(insertMembers(span.start, members, cuts, [{ text, why: 'argument' }]), cuts)
 }
 
-/** A tool whose schema lacks these parameters, in its properties and in those that are required. */
+/** The tool without these parameters in the `properties` and `required` of its schema. */
 export function withoutParameters(tool: Line, schema: Span | undefined, set: SetArguments): Line {
   const members = membersAt(tool, schema)
   const properties = [...(membersAt(tool, members?.span('properties')) ?? [])]

@@ -1,7 +1,7 @@
-// Structured results that are no objects, for clients whose revisions have only objects.
+// Structured results that are not objects, for clients whose revisions have only objects.
 //
-// MCP 2026-07-28, Tools: output schema. The value becomes the member `result` of an object, and so does its schema; what
-// the schema refers to within itself moves with it.
+// MCP 2026-07-28, Tools: output schema. The value becomes the member `result` of an object, and the schema
+// becomes the schema of that member. References within the schema move with it.
 
 import { OPEN_ARRAY, OPEN_OBJECT } from '../jsonrpc/ascii.js'
 import { membersAt, itemsAt } from '../jsonrpc/members.js'
@@ -17,7 +17,7 @@ export function wrapping({ start, end }: Span): readonly Edit[] {
   return [insertion(start, '{"result":', WRAP), insertion(end, '}', WRAP)]
 }
 
-/** Whether the values of an output schema are something else than objects; `span` is where it stands. */
+/** Whether the output schema at `span` describes values other than objects. */
 export function isOtherThanObject(line: Buffer, span: Span | undefined): boolean {
   const members = membersAt(line, span)
   return members !== undefined && members.string('type') !== 'object'
@@ -37,16 +37,16 @@ function references(line: Buffer, span: Span): readonly Span[] {
   if (first === OPEN_ARRAY) return itemsAt(line, span).flatMap((item) => references(line, item))
   if (first !== OPEN_OBJECT) return []
   const members = membersAt(line, span)
-  // References in a schema with an `$id` begin at that schema.
+  // References in a schema with an `$id` resolve against that schema.
   if (members === undefined || members.span('$id') !== undefined) return []
   return [...members].flatMap(({ key, value }) => {
     if (!isKey(line, key.start, key.end, '$ref')) return references(line, value)
-    // A name behind `#` stays what it is.
+    // A reference to an anchor, such as `#name`, needs no edit.
     return /^"#[/"]/.test(rawAt(line, value)) ? [value] : []
   })
 }
 
-/** Whether a reference within the schema leads to a place that the schema does not have. */
+/** Whether a reference within the schema has no target in the schema. */
 export function dangles(line: Buffer, span: Span): boolean {
   const found = references(line, span)
   if (found.length === 0) return false

@@ -1,7 +1,7 @@
-// The notifications outside of calls, which a stateless client gets, and the proxy from a stateless server.
+// Notifications outside of calls: from a stateless server, and to a stateless client.
 //
-// MCP 2026-07-28, Utilities: subscriptions. One request stays open for it; everything that is said there has the id of
-// that request in its `_meta`.
+// MCP 2026-07-28, Utilities: subscriptions. One request stays open for them, and each has the id of that
+// request in its `_meta`.
 
 import { OPEN_ARRAY } from '../jsonrpc/ascii.js'
 import type { ErrorBody } from '../jsonrpc/build.js'
@@ -47,12 +47,12 @@ export function readFilter({ line, params }: RequestFrame): SubscriptionFilter |
   return { lists, topics }
 }
 
-/** The topics in a filter, each once; none where there is no filter. */
+/** The topics in a filter, each once; empty without a filter. */
 export function topicsIn(members: Members | undefined): Topic[] {
   return topicKinds.flatMap((kind) => (members && topicsOf(kind, members)) ?? [])
 }
 
-/** Each once; undefined for what is no array of strings. */
+/** Each topic once; undefined if the member is no array of strings. */
 function topicsOf(kind: Topic['kind'], members: Members): Topic[] | undefined {
   const [bytes, span] = [members.bytes, members.span(kind)]
   const names = itemsAt(bytes, span).map((item) => stringAt(bytes, item))
@@ -79,7 +79,7 @@ export function filterJson({ lists, topics }: SubscriptionFilter): string {
   return `{${[...named, ...followed].join(',')}}`
 }
 
-/** Raw JSON of an object that says nothing but to which subscription it belongs. */
+/** Raw JSON of an object that contains only the id of its subscription. */
 export function subscribed(id: RequestId): string {
   return `{${metaOf(id)}}`
 }
@@ -88,7 +88,7 @@ function metaOf(id: RequestId): string {
   return `"_meta":{${quote(SUBSCRIPTION_ID)}:${id}}`
 }
 
-/** The edits by which a server's notification says to which subscription it belongs. */
+/** The edits that add the id of its subscription to a server's notification. */
 export function subscriptionEdits(frame: NotificationFrame, id: RequestId): readonly Edit[] {
   const text = `${quote(SUBSCRIPTION_ID)}:${id}`
   return metaEdits(frame, NO_EDITS, [{ text, names: [SUBSCRIPTION_ID], why: 'subscription' }])
@@ -96,7 +96,7 @@ export function subscriptionEdits(frame: NotificationFrame, id: RequestId): read
 
 // Resources below others (MCP, Server features: resources, subscriptions).
 
-/** Whether a resource is the followed one, or lies below it: a client that follows that one gets its updates. */
+/** Whether a resource is the followed one or lies below it, so that the follower gets its updates. */
 export function isFollowedBy(uri: string, followed: string): boolean {
   if (uri === followed) return true
   if (!uri.startsWith(followed)) return false

@@ -1,5 +1,5 @@
-// The members of tasks that the proxy reads (MCP 2025-11-25, Utilities: tasks; the extension Tasks of 2026-07-28). They pass as the
-// bytes of those who wrote them.
+// The members of tasks that the proxy reads (MCP 2025-11-25, Utilities: tasks; the extension Tasks of
+// 2026-07-28). Tasks pass as the bytes that their server wrote.
 
 import type { Params, ResultFrame } from '../jsonrpc/frame.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
@@ -16,22 +16,21 @@ import type { Revision } from './revisions.js'
 export interface TaskState {
   readonly id: string
   readonly status: string | undefined
-  /** How long it is kept; infinite where the server does not say, or for as long as it runs. */
+  /** How long the server keeps the task; infinite if the server gives no time. */
   readonly ttlMs: number
-  /** It belongs to its principal on every connection and at any time, as in the extension Tasks. */
+  /** Whether the task belongs to its principal on every connection, as in the extension Tasks. */
   readonly isDurable: boolean
 }
 
 interface TaskPage {
-  /** Each copied out of the list. */
+  /** Each `line` is copied out of the list. */
   readonly items: readonly { readonly id: string; readonly line: Line }[]
-  /** Raw JSON of the next page's cursor. */
   readonly cursor: string | undefined
 }
 
 const TASK_TYPE = 'task'
 
-/** The task by which a call was answered; undefined where it was answered by its result. */
+/** The task that a server has created for a call; undefined if the server answered with the result. */
 export function createdTask(frame: ResultFrame, era: Revision['era']): TaskState | undefined {
   if (era === 'stateless')
     return typeNamed(frame) === TASK_TYPE ? taskIn(frame.line, frame.members, 'ttlMs') : undefined
@@ -57,12 +56,12 @@ export function isTerminal(status: string | undefined): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled'
 }
 
-/** The task for whose sake something is said or asked. */
+/** The task to which a request or notification of a server belongs. */
 export function relatedTask({ meta }: Params): string | undefined {
   return membersAt(meta.bytes, meta.span(RELATED_TASK))?.string('taskId')
 }
 
-/** The tasks of one page of a list; undefined when the result is no such list. */
+/** The tasks of one page of a list; undefined if the result is no such list. */
 export function readTaskPage({ line, members }: ResultFrame): TaskPage | undefined {
   const span = members?.span('tasks')
   if (members === undefined || span === undefined || line[span.start] !== OPEN_ARRAY) return undefined

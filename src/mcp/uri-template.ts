@@ -1,10 +1,9 @@
 // Matches a URI against a URI template (RFC 6570).
 //
-// A template is never turned into a regular expression: it is a stranger's text.
-// It is read into parts, and all places of the URI up to which the parts read so
-// far can match are kept side by side, so that the work is the length of the URI
-// times the number of parts. An expression takes the characters that its kind can
-// produce; names, explode and prefix modifiers are read and not held against a URI.
+// A template comes from a stranger, so it is never turned into a regular expression. The
+// matcher keeps all places of the URI that the parts so far can reach, so its work is the
+// length of the URI times the number of parts. An expression matches the characters that its
+// kind can produce. Names, explode and prefix modifiers do not restrict the match.
 
 type TemplatePart =
   | { readonly kind: 'literal'; readonly text: string }
@@ -16,21 +15,20 @@ export interface UriTemplate {
 }
 
 /**
- * A match takes a step, 10 ns or so, for each part and each eight characters of the template, times the length of the URI.
- *
- * Servers may list thousands of templates, so those of one list and the matches of one URI have limits too.
+ * A match takes one step, about 10 ns, for each part and each eight characters of the template, times the
+ * length of the URI. Servers may list thousands of templates, so one list and one URI have limits too.
  */
 export const uriTemplateLimits = {
   templateLengthMax: 2048,
   partsMax: 64,
   uriLengthMax: 8192,
-  /** Characters of all templates of a list that are read. */
+  /** The characters of all templates of one list that the proxy reads. */
   listLengthMax: 262_144,
-  /** Steps of all matches of one URI: one and a half of the most expensive. */
+  /** The steps of all matches of one URI: one and a half times the most expensive match. */
   stepsMax: 4_194_304,
 } as const
 
-/** Undefined for what is no template, or one beyond the limits. */
+/** Undefined for an invalid template, or one beyond the limits. */
 export function readUriTemplate(text: string): UriTemplate | undefined {
   if (text.length > uriTemplateLimits.templateLengthMax) return undefined
   const parts: TemplatePart[] = []
@@ -48,10 +46,9 @@ export function readUriTemplate(text: string): UriTemplate | undefined {
   return parts.length > uriTemplateLimits.partsMax ? undefined : { parts }
 }
 
-/** A template of a list, and what has it. */
 interface ListedTemplate<T> {
   readonly owner: T
-  /** The text with which a URI must begin to match: the longer it is, the more specific is the template. */
+  /** The text with which a matching URI begins. A template with a longer prefix is more specific. */
   readonly prefix: string
   /** The cost of a match for each character of the URI. */
   readonly steps: number
@@ -59,10 +56,10 @@ interface ListedTemplate<T> {
 }
 
 export class UriTemplates<T> {
-  /** The most specific first; those that are equally specific as they were listed. */
+  /** The most specific first; equally specific ones in the order of the list. */
   readonly #templates: readonly ListedTemplate<T>[]
 
-  /** Of `textOf` each; what cannot be read matches nothing. */
+  /** `textOf` returns the template of an owner. An invalid template matches nothing. */
   constructor(owners: readonly T[], textOf: (owner: T) => string) {
     let left: number = uriTemplateLimits.listLengthMax
     const templates: ListedTemplate<T>[] = []
@@ -80,7 +77,7 @@ export class UriTemplates<T> {
     this.#templates = templates.toSorted((one, other) => other.prefix.length - one.prefix.length)
   }
 
-  /** The owner of the most specific template that matches; undefined if none does, or the search takes too long. */
+  /** The owner of the most specific template that matches; undefined if none does within `stepsMax`. */
   match(uri: string): T | undefined {
     let left: number = uriTemplateLimits.stepsMax
     for (const { owner, prefix, steps, template } of this.#templates) {
@@ -109,7 +106,7 @@ function readExpression(text: string): TemplatePart | undefined {
   return { kind: 'expression', first: operator === '+' ? '' : operator, stops: stopsOf(operator, repeats) }
 }
 
-/** The characters that an expansion never contains (RFC 6570, 3.2), on the permissive side of it. */
+/** The characters that an expansion never contains (RFC 6570, 3.2). A character in doubt is allowed. */
 function stopsOf(operator: string, repeats: boolean): string {
   switch (operator) {
     case '+':
@@ -145,14 +142,14 @@ function afterLiteral(places: Uint8Array, uri: string, text: string): Uint8Array
   return after
 }
 
-/** Adds the places that are reached from those in `places` through one expression. */
+/** Adds the places that one expression reaches from those in `places`. */
 function spread(places: Uint8Array, uri: string, first: string, stops: string): void {
   let inside = false
   for (let at = 0; at <= uri.length; at++) {
     const starts = places[at] === 1
     if (inside) places[at] = 1
     const character = uri.charAt(at)
-    // The operator's own character may be one that would end what it starts.
+    // The operator's own character may also be a character that ends an expansion.
     const opens = starts && first !== '' && character === first
     inside = opens || ((inside || (starts && first === '')) && !stops.includes(character))
   }

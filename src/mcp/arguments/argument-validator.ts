@@ -1,6 +1,6 @@
-// Arguments checked against a tool's own schema, before the call is forwarded.
+// Checks arguments against the schema of a tool before the proxy forwards the call.
 //
-// Schemas come from strangers, so one is copied and compiled within limits, and a run has so many steps at most.
+// Schemas come from strangers, so the proxy compiles a limited copy and limits the steps of each check.
 
 import type { Ajv, ErrorObject, Options } from 'ajv'
 import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
@@ -19,24 +19,23 @@ export interface ValidatorOptions {
   readonly warn: (message: string) => void
 }
 
-/** Nearly every tool has one like it. */
+/** Resembles the schemas of nearly all tools. */
 const USUAL_SCHEMA = Buffer.from(
   '{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}',
 )
 
-/** Evaluates the compiler of schemas and runs it once, which is most of what the first check takes. */
+/** Loads the schema compiler and runs it once, which takes most of the time of the first check. */
 export function prepareValidators(): void {
   new ArgumentValidator({ tool: '', schema: USUAL_SCHEMA, warn: () => {} }).check()
 }
 
 const NO_ARGUMENTS = Buffer.from('{}')
 
-/** Gives the first fault of arguments that are one JSON object. */
 type Check = (json: Buffer) => ArgumentFault | undefined
 
 const noCheck: Check = () => undefined
 
-/** The schema of one tool, compiled when the first call comes. */
+/** The schema of one tool, compiled at the first call. */
 export class ArgumentValidator {
   readonly #options: ValidatorOptions
   #check: Check | undefined
@@ -46,9 +45,9 @@ export class ArgumentValidator {
   }
 
   /**
-   * The first fault of a call's arguments, whose raw JSON must be valid; undefined when there is none.
+   * Returns the first fault of a call's arguments, whose raw JSON must be valid. Never throws.
    *
-   * Faults that a tolerant server puts right itself are none. Never throws.
+   * Faults that a tolerant server corrects itself do not count.
    */
   check(json: Buffer = NO_ARGUMENTS): ArgumentFault | undefined {
     if (json[0] !== OPEN_OBJECT) return notAnObject()
@@ -78,19 +77,18 @@ export class ArgumentValidator {
 function checked(json: Buffer, run: Run, steps: number): ArgumentFault | undefined {
   if (json.length > argumentLimits.argumentBytesMax) return undefined
   const value: unknown = JSON.parse(json.toString())
-  // A value has fewer values inside than bytes.
+  // A value contains fewer values than bytes.
   const isShort = steps * json.length <= argumentLimits.stepsMax
   return isShort || steps * sizeOf(value) <= argumentLimits.stepsMax ? firstFault(run(value)) : undefined
 }
 
-/** Gives the errors of a value. */
 type Run = (value: unknown) => readonly ErrorObject[]
 
 /**
- * Throws the error of ajv for a schema that it does not accept. `schema` is a copy by `copySchema`.
+ * Compiles a copy by `copySchema` in a separate ajv. Schemas in one ajv can refer to each other, and a
+ * stranger's schema must not see another stranger's.
  *
- * Each schema has a separate ajv: schemas in one instance can refer to each other, and a stranger's must not see another
- * stranger's.
+ * @throws the error of ajv for a schema that ajv does not accept
  */
 function compileSchema(schema: JsonObject): Run {
   const validate = new (ajv2020())(options).compile(schema)
@@ -100,23 +98,23 @@ function compileSchema(schema: JsonObject): Run {
 const options: Options = {
   strict: false,
   allErrors: true,
-  // An error has the value that is wrong, and the schema with the facts about its place.
+  // Each error has the wrong value, and the schema with the facts about its place.
   verbose: true,
-  // Members are those of the data; `toString` is not one of them.
+  // Inherited properties, such as `toString`, are not members.
   ownProperties: true,
-  // The meta-schemas cost time, and a broken schema shows when it is compiled.
+  // Meta-schemas cost time, and the compilation of a broken schema fails anyway.
   meta: false,
   validateSchema: false,
   validateFormats: false,
   messages: false,
   logger: false,
-  // Long lists become loops instead of code, which would have to be compiled.
+  // Long lists become loops, because generated code for each item would cost time to compile.
   loopEnum: 8,
   loopRequired: 8,
   code: { optimize: false },
 }
 
-/** The build for 2020-12, as whose schemas all are copied. It is evaluated with the first schema, since no start needs it. */
+/** Loads the build for 2020-12, the dialect of all copies. A start of the proxy does not need it. */
 function ajv2020(): new (options: Options) => Ajv {
   const module = load()
   if (isAjvModule(module)) return module.default
@@ -125,7 +123,7 @@ function ajv2020(): new (options: Options) => Ajv {
 
 const load = (): unknown => requireLate('ajv/dist/2020.js')
 
-/** `scripts/build.mjs` bundles the package in the place of the call. */
+/** `scripts/build.mjs` replaces the call of this function with the bundled package. */
 function requireLate(path: string): unknown {
   // oxlint-disable-next-line no-restricted-globals -- this loads code, and nothing else.
   const { createRequire } = process.getBuiltinModule('node:module')

@@ -1,8 +1,9 @@
-// The first fault of arguments that fail their schema, in words.
+// Describes the first fault of arguments that fail their schema.
 //
-// ajv writes no messages: it compiles faster without, and its sentences name neither the parameter nor the values that
-// would have been right. Faults that a tolerant server puts right itself are forgiven: the errors of a run are judged one
-// by one, on the value as the client sent it, and a form of `anyOf` is forgiven if all of its errors are.
+// ajv writes no messages: it compiles faster without, and its messages name neither the parameter nor the
+// allowed values. The proxy forgives faults that a tolerant server corrects itself. It judges each error
+// separately, on the value as the client sent it. It forgives a form of `anyOf` if it forgives all errors of
+// the form.
 
 import type { ErrorObject } from 'ajv'
 import { parse, write } from '../../jsonrpc/text.js'
@@ -10,19 +11,18 @@ import { counted } from '../../text/counted.js'
 import { isObject } from '../../text/json-object.js'
 import { fromPointer, inPointer, isJsonArray, listOf } from './json-value.js'
 
-/** The first of the errors of a run that is not forgiven. */
 export function firstFault(errors: readonly ErrorObject[]): ArgumentFault | undefined {
   const found = errors.length === 0 ? undefined : findingsOf(errors).find((each) => !isForgiven(each))
   return found && faultOf(found)
 }
 
-/** An error; that of `anyOf` with those of each form, as far as these have some. */
+/** An error. An error of `anyOf` has the errors of each form, if the form has errors. */
 interface Finding {
   readonly error: ErrorObject
   readonly forms: readonly (readonly Finding[])[]
 }
 
-/** All errors, in the order in which ajv found them: that of `anyOf` comes behind those of its forms. */
+/** All errors, in the order of ajv: an error of `anyOf` follows the errors of its forms. */
 function findingsOf(errors: readonly ErrorObject[]): readonly Finding[] {
   let at = errors.length - 1
   const take = (path: string, instancePath: string): Finding[] => {
@@ -44,17 +44,16 @@ function formsOf({ schemaPath }: ErrorObject, inner: readonly Finding[]): readon
   for (const finding of inner) {
     const form = finding.error.schemaPath.slice(schemaPath.length + 1).split('/', 1)[0]
     const findings = forms.get(form)
-    // No copies: a list may have as many findings in one form as it has items.
+    // The list grows in place, because one form may have as many findings as a list has items.
     if (findings === undefined) forms.set(form, [finding])
     else findings.push(finding)
   }
   return [...forms.values()]
 }
 
-/** Whether a tolerant server puts the fault right itself. */
 function isForgiven({ error, forms }: Finding): boolean {
   const { params, data, keyword, parentSchema } = error
-  // A null counts as a missing member where that may be missing.
+  // A null counts as a missing member if the member is optional.
   if (data === null && parentSchema?.['isOptional'] === true) return true
   switch (keyword) {
     case 'type':
@@ -76,10 +75,11 @@ function isMeant(value: unknown, allowed: readonly unknown[]): boolean {
 
 // How a tolerant server converts a value of the wrong type.
 //
-// The texts are those that pydantic's lax mode and zod's coercion read, and JSON in a text, which the Python SDK reads:
-// many servers of either kind say in their schema only what comes out. A single value is not taken for a list of one.
+// The proxy accepts texts that pydantic's lax mode and zod's coercion accept, and JSON in a text, which the
+// Python SDK accepts: the schemas of many such servers describe only the converted value. A single value is
+// not a list of one.
 
-/** `value` as the first of these types of JSON Schema that it can become; undefined when it can become none. */
+/** Converts `value` to the first of these JSON Schema types that is possible; undefined if none is. */
 function coerced(value: unknown, types: readonly unknown[]): unknown {
   for (const type of types) {
     const found = typeof type === 'string' ? readings.get(type)?.(value) : undefined
@@ -94,10 +94,10 @@ const truths: ReadonlyMap<string, boolean> = new Map([
   ...['false', '0', 'no', 'off', 'f', 'n'].map((text) => [text, false] as const),
 ])
 
-/** The longest text that is looked up among the truths. */
+/** The length of the longest key of `truths`. */
 const TRUTH_LENGTH_MAX = 5
 
-/** Each gives undefined for what it cannot read. */
+/** Each returns undefined for a value that it cannot convert. */
 const readings: ReadonlyMap<string, (value: unknown) => unknown> = new Map<
   string,
   (value: unknown) => unknown
@@ -133,21 +133,20 @@ function jsonIn(value: unknown, open: string, isWanted: (read: unknown) => boole
   }
 }
 
-// The words for one finding.
+// The description of one finding.
 
 /** The first fault of a call's arguments. */
 export interface ArgumentFault {
   /** The error's whole message: `Invalid params: …`. */
   readonly message: string
-  /** A missing parameter's bare name, or a JSON pointer into the arguments. */
+  /** The bare name of a missing parameter, or a JSON pointer into the arguments. */
   readonly parameter: string
-  /** The other members of the error's data: the keyword that failed, and the values that it allows. */
+  /** Further members of the error's data: the keyword that failed, and the values that it allows. */
   readonly details: Details
 }
 
 type Details = Readonly<Record<string, unknown>>
 
-/** Describes one finding by the error in it that helps most. */
 function faultOf(finding: Finding): ArgumentFault {
   const error = mostTelling(finding)
   const { instancePath: path, keyword, params } = error
@@ -169,7 +168,6 @@ function faultOf(finding: Finding): ArgumentFault {
   return fault(`${nameOf(path)} ${problem}`, path, { keyword })
 }
 
-/** For arguments that are no object at all. */
 export function notAnObject(): ArgumentFault {
   return fault('arguments must be object', '', { keyword: 'type' })
 }
@@ -178,15 +176,15 @@ function fault(what: string, parameter: string, details: Details): ArgumentFault
   return { message: `Invalid params: ${what}`, parameter, details }
 }
 
-/** A parameter goes by its bare name, what is inside one by its pointer. */
+/** A parameter has its bare name, and a value inside a parameter has its JSON pointer. */
 function nameOf(path: string): string {
   if (path === '') return 'arguments'
   return path.includes('/', 1) ? `'${clip(path)}'` : `'${clip(fromPointer(path.slice(1)))}'`
 }
 
 /**
- * A form whose constants or type do not fit was not meant. When the others leave a single error,
- * that one helps more than "none of the forms".
+ * Ignores forms whose constants or type do not fit: the client did not mean them. If the other forms have a
+ * single error, that error helps more than "none of the forms".
  */
 function mostTelling({ error, forms }: Finding): ErrorObject {
   const firsts = forms.flatMap(([each]) => each ?? [])
@@ -198,7 +196,6 @@ function mostTelling({ error, forms }: Finding): ErrorObject {
   return meant === undefined || more.length > 0 ? error : mostTelling(meant)
 }
 
-/** Whether an error is about the type of the value that another one is about. */
 function isTypeOf({ keyword, instancePath }: ErrorObject, other: ErrorObject): boolean {
   return keyword === 'type' && instancePath === other.instancePath
 }
@@ -242,12 +239,11 @@ const problems: Readonly<Record<string, (params: Params) => string>> = {
   'false schema': () => 'is not allowed',
 }
 
-/** Values that one message names. */
 const VALUES_NAMED_MAX = 20
 
 const CLIP_LENGTH = 100
 
-/** Names and values are as long as strangers make them. */
+/** Shortens names and values, which come from strangers. */
 function clip(text: string): string {
   return text.length <= CLIP_LENGTH ? text : `${text.slice(0, CLIP_LENGTH)}…`
 }

@@ -3,17 +3,17 @@
 import { percentDecoded } from '../../text/escape.js'
 import { memberAt } from '../../text/json-object.js'
 
-/** Array.isArray that leaves the items unknown. */
+/** Like `Array.isArray`, with items of the type `unknown`. */
 export function isJsonArray(value: unknown): value is readonly unknown[] {
   return Array.isArray(value)
 }
 
-/** The items of a list, none of anything else. */
+/** The items of an array; empty for anything else. */
 export function listOf(value: unknown): readonly unknown[] {
   return isJsonArray(value) ? value : []
 }
 
-/** A name as a JSON pointer has it. */
+/** Escapes a name for a JSON pointer (RFC 6901, section 3). */
 export function inPointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }
@@ -23,7 +23,7 @@ export function fromPointer(name: string): string {
   return name.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
-/** The value that a reference within a document means, such as `#/$defs/a` (RFC 6901, section 6). */
+/** Resolves a reference within a document, such as `#/$defs/a` (RFC 6901, section 6). */
 export function referredTo(root: unknown, reference: unknown): unknown {
   if (reference === '#') return root
   const [document, first, ...names] = typeof reference === 'string' ? reference.split(/[#/]/) : []

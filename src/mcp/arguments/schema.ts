@@ -1,40 +1,37 @@
-// From a server's schema to one that ajv may compile.
+// Copies a server's schema to one that ajv may compile.
 //
-// The schema is copied, never used. The copy is of 2020-12, each `$ref` is replaced by its target, and only those keywords are
-// copied whose cost the sizes of schema and arguments bound: no `pattern` and no `uniqueItems`. The copy accepts all that the
-// schema accepts, and more: what is not copied accepts everything, `oneOf` is `anyOf`, and objects are not closed, since
-// unknown members are forgiven.
+// The copy is in the dialect 2020-12, and each `$ref` is replaced by its target. The copy has only keywords
+// whose cost the sizes of schema and arguments bound: no `pattern` and no `uniqueItems`. It accepts
+// everything that the schema accepts, and more: a missing keyword accepts everything, `oneOf` becomes
+// `anyOf`, and objects are not closed, because the proxy forgives unknown members.
 
 import { isJsonArray, listOf, referredTo } from './json-value.js'
 import { type JsonObject, isObject } from '../../text/json-object.js'
 
 /** The limits of a schema from a server, and of one check. */
 export const argumentLimits = {
-  /** A tool's schema as JSON. Arguments are not checked against a longer one. */
+  /** The longest schema of a tool as JSON. The proxy does not check arguments against a longer schema. */
   schemaBytesMax: 262_144,
-  /** Subschemas and keywords, with each `$ref` replaced by its target. ajv takes 0.1 to 0.3 ms for one while its code is cold. */
+  /** Subschemas and keywords, with each `$ref` replaced. With cold code, ajv takes 0.1 to 0.3 ms for each. */
   nodesMax: 1_000,
-  /** Nested subschemas. ajv recurses several frames a level and overflows somewhere past 100. */
+  /** Nested subschemas. ajv uses several stack frames for each level and overflows somewhere past 100. */
   depthMax: 32,
-  /** Steps of one run; a step is about one keyword applied to one value, 10 to 300 ns. Arguments that may take more are not checked. */
+  /** Steps of one run: about one keyword on one value, 10 to 300 ns. Larger arguments pass unchecked. */
   stepsMax: 100_000,
-  /** Arguments as JSON. Longer ones are not checked. */
+  /** The longest arguments as JSON. Longer arguments pass unchecked. */
   argumentBytesMax: 65_536,
 } as const
 
 type Schema = JsonObject | boolean
 
-/** A schema that may be compiled. */
 export interface CopiedSchema {
-  /** Undefined where arguments only have to be an object. */
+  /** Undefined if arguments only have to be an object. */
   readonly schema: JsonObject | undefined
-  /** The most steps that one value in the arguments takes. */
+  /** The most steps that the check of one value takes. */
   readonly steps: number
-  /** Why the schema was not copied as a whole. */
   readonly problem: string | undefined
 }
 
-/** Copies a tool's `inputSchema`. */
 export function copySchema(json: Buffer): CopiedSchema {
   if (json.length > argumentLimits.schemaBytesMax) return unchecked(`it has ${json.length} bytes`)
   const root = parsed(json)
@@ -74,10 +71,8 @@ const plain: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Makes one copy. */
 class Copier {
   readonly #root: JsonObject
-  /** The schemas whose copy is being made. */
   readonly #open = new Set<JsonObject>()
   #nodes = 0
   /** The sizes of constants and lists of names. */
@@ -92,7 +87,7 @@ class Copier {
     return this.#nodes + this.#constants / 4
   }
 
-  /** The copy of the schema of a member that may be missing has `isOptional`, and so have the parts of it. */
+  /** `isOptional` marks the copy, and its parts, as the schema of a member that may be missing. */
   schema(schema: unknown, isOptional = false): Schema {
     if (typeof schema === 'boolean') return schema
     if (!isObject(schema)) return this.#skip('a part of it is no schema, or a $ref that cannot be followed')
@@ -117,7 +112,7 @@ class Copier {
     return true
   }
 
-  /** A list of `items` as 2020-12 writes it, and a `$ref` as one more part: the proxy fetches no other document. */
+  /** Writes a list of `items` as 2020-12 does, and a `$ref` as a part. The proxy fetches no documents. */
   #unified({ $ref: reference, items, additionalItems, ...schema }: JsonObject): JsonObject {
     const parts = [...listOf(schema['allOf']), referredTo(this.#root, reference)]
     return {
@@ -127,7 +122,6 @@ class Copier {
     }
   }
 
-  /** Undefined where the keyword is not copied. */
   #copied(keyword: string, value: unknown, schema: JsonObject, isOptional: boolean): unknown {
     if (plain.has(keyword)) {
       if (keyword === 'enum' || keyword === 'const') this.#constants += sizeOf(value)
@@ -135,14 +129,14 @@ class Copier {
     }
     switch (keyword) {
       case 'nullable':
-        // ajv throws for it where there is no type; it has no meaning there either.
+        // Without `type`, the keyword has no meaning, and ajv throws.
         return schema['type'] === undefined ? undefined : value
       case 'required':
         return this.#required(value, schema)
       case 'properties':
         return isObject(value) ? this.#properties(value, schema) : undefined
       case 'additionalProperties':
-        // A pattern that was left out may allow the member.
+        // `patternProperties`, which is not copied, may allow the member.
         return value === false || schema['patternProperties'] !== undefined ? undefined : this.schema(value)
       case 'items':
         return value === undefined ? undefined : this.schema(value)
@@ -162,7 +156,7 @@ class Copier {
     }
   }
 
-  /** A server fills in a member that has a default. */
+  /** Leaves out members with a default, which the server fills in. */
   #required(names: unknown, { properties }: JsonObject): readonly unknown[] | undefined {
     const all = isObject(properties) ? properties : {}
     const required = listOf(names).filter((name) => typeof name === 'string' && !hasDefault(all, name))
@@ -172,7 +166,7 @@ class Copier {
 
   #properties(properties: JsonObject, { required }: JsonObject): JsonObject | undefined {
     const names = new Set(listOf(required))
-    // ajv passes over members named `__proto__`.
+    // ajv ignores members named `__proto__`.
     const copies = Object.entries(properties)
       .filter(([name]) => name !== '__proto__')
       .map(([name, each]) => [name, this.schema(each, !names.has(name) || hasDefault(properties, name))])
@@ -189,9 +183,9 @@ function hasDefault(properties: JsonObject, name: string): boolean {
   return isObject(schema) && Object.hasOwn(schema, 'default')
 }
 
-/** The values inside of one, itself included; a long text counts as several. */
+/** Counts the values in a value, itself included. A long text counts as several. */
 export function sizeOf(root: unknown): number {
-  // A loop, since strangers nest deeper than the stack.
+  // A loop instead of recursion, because strangers nest values deeper than the stack.
   const waiting: unknown[] = [root]
   let size = 0
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {

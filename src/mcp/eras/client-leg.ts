@@ -1,8 +1,8 @@
 // One client, which may speak either era, message by message.
 //
-// MCP 2026-07-28, Versioning: a server may serve both eras on one connection. A request that names a revision in
-// `_meta` is stateless; every other belongs to the session (MCP 2024-11-05 to 2025-11-25, Lifecycle). A client that never
-// initializes but simply calls is served too, as one that can be asked nothing.
+// MCP 2026-07-28, Versioning: a server may serve both eras on one connection. A request that names a revision
+// in `_meta` is stateless; every other belongs to the session (MCP 2024-11-05 to 2025-11-25, Lifecycle). The
+// proxy also serves a client that calls without `initialize`, but servers can ask such a client for nothing.
 
 import type { Message } from '../../jsonrpc/splice.js'
 import { type ErrorBody, buildError } from '../../jsonrpc/build.js'
@@ -39,28 +39,28 @@ import {
   versionFault,
 } from './request-context.js'
 
-/** The servers behind the proxy, as one description for a client. */
+/** The servers behind the proxy, described to a client as one server. */
 export interface ServerDescription {
   readonly capabilities: string
   readonly instructions: string | undefined
-  /** Whether all servers have said what they are. */
+  /** Whether all servers have described themselves. */
   readonly isKnown: boolean
 }
 
 export interface Received {
   readonly row: RequestRow
-  /** The client, where it has said with the request itself what it is; undefined for a request of its session. */
+  /** The client as the request itself describes it; undefined for a request of the session. */
   readonly context: StatelessContext | undefined
 }
 
-/** A reload changes the servers, and stateless clients get no notification of it. */
+/** Limited, because stateless clients get no notification when a reload changes the servers. */
 const DESCRIPTION_TTL_MS = 60_000
 
-/** Reads the messages of one client: the state of its session, and what its latest stateless request said of it. */
+/** Reads the messages of one client; keeps the state of its session, and its latest stateless context. */
 export class ClientLeg {
   readonly #identity: ServerIdentity
   readonly #sender: RequestSender
-  /** The client, as far as its session is known. */
+  /** The facts of the client that its session has established. */
   profile: CallContext
   #initialized = false
   /** The `_meta` of the latest stateless request, and its context. */
@@ -76,7 +76,7 @@ export class ClientLeg {
     this.profile = { origin, principal: origin?.principal, revision, capabilities: noCapabilities }
   }
 
-  /** The row of a request and its era, or its error. */
+  /** Returns the row of a request and its context, or its error. */
   received(frame: RequestFrame): Received | ErrorBody {
     // A request that only stateless clients send, without a revision in `_meta`, gets an error that names what is missing.
     const isStateless = namesRevision(frame) || statelessRequests.get(frame.method)?.route.to === 'proxy'
@@ -87,18 +87,18 @@ export class ClientLeg {
     return row === undefined ? methodNotFound(frame.method) : { row, context }
   }
 
-  /** An error in place of an answer; `id` is undefined if the request had no readable one. */
+  /** Builds an error response; `id` is undefined if the request has no readable id. */
   refusal(id: RequestId | undefined, error: ErrorBody): Message {
     return buildError(id, error, this.profile.revision.orphanId)
   }
 
-  /** Takes what `initialize` says of the client; gives its error. */
+  /** Stores the facts of the client in `initialize`; returns the error of an invalid request. */
   initialize({ line, params: { members } }: RequestFrame): ErrorBody | undefined {
     if (this.#initialized) return invalidRequest('the session is initialized already')
     const version = members.string('protocolVersion')
     if (version === undefined) return missingParameter('protocolVersion')
     this.#initialized = true
-    // An unknown version is answered with one we speak, never with an error.
+    // The answer to an unknown version is the latest one of the proxy, never an error.
     const revision = sessionRevision(version) ?? latestSession
     this.profile = {
       ...this.profile,
@@ -110,7 +110,7 @@ export class ClientLeg {
     return undefined
   }
 
-  /** The level from which on the client wants log messages. Servers without a session get it with every request. */
+  /** Sets the lowest level of the client's log messages. Stateless servers get it with every request. */
   setLevel({ params }: RequestFrame): string | ErrorBody {
     const level = params.members.string('level')
     if (level === undefined) return missingParameter('level')
@@ -121,7 +121,7 @@ export class ClientLeg {
 
   #contextOf(frame: RequestFrame): StatelessContext | ErrorBody {
     const meta = reservedMeta(frame)
-    // Most requests say what the one before has said, which was found to be right.
+    // Most requests repeat the `_meta` of the previous request, which was valid.
     if (meta !== undefined && meta === this.#latestMeta && this.#context !== undefined) return this.#context
     const fault = metaFault(frame) ?? versionFault(frame)
     if (fault !== undefined) return fault
@@ -130,9 +130,9 @@ export class ClientLeg {
     return this.#context
   }
 
-  /** The revision that the server has chosen holds for both sides; a client that was refused may begin anew. */
+  /** Adopts the revision that the server chose. A client that its server refused may initialize again. */
   passed(outcome: Outcome): void {
-    // A stateless server chooses nothing.
+    // A stateless server does not choose a revision.
     if (outcome.kind === 'result') return
     const frame = outcome.kind === 'answered' && outcome.frame.kind === 'result' ? outcome.frame : undefined
     const revision = sessionRevision(frame?.members?.string('protocolVersion'))
@@ -140,7 +140,6 @@ export class ClientLeg {
     else this.profile = { ...this.profile, revision }
   }
 
-  /** The answer to `initialize`, as raw JSON. */
   initializeResult({ capabilities, instructions }: ServerDescription): string {
     const info = identityJson(this.#identity)
     const tail = instructions === undefined ? '' : `,"instructions":${quote(instructions)}`
@@ -148,7 +147,6 @@ export class ClientLeg {
     return `{"protocolVersion":${revision},"capabilities":${capabilities},"serverInfo":${info}${tail}}`
   }
 
-  /** The answer to `server/discover`, as raw JSON. */
   discoverResult({ capabilities, instructions, isKnown }: ServerDescription): string {
     const supported = statelessRevisions.map((each) => quote(each.version)).join(',')
     const words = instructions === undefined ? '' : `"instructions":${quote(instructions)},`
@@ -158,7 +156,7 @@ export class ClientLeg {
   }
 }
 
-/** The changes that a client wants to get while its request stays open, or the error of the request. */
+/** The filter of `subscriptions/listen`, or the error of the request. */
 export function listenFilter(frame: RequestFrame, context: StatelessContext): SubscriptionFilter | ErrorBody {
   const filter = readFilter(frame)
   const needsTasks = isFilter(filter) && filter.topics.some(({ kind }) => kind === 'taskIds')

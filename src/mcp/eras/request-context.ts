@@ -1,6 +1,5 @@
-// The parsed `_meta` of a stateless request.
-//
-// MCP 2026-07-28, Overview: `_meta`. Nothing of it holds for another request.
+// The parsed `_meta` of a stateless request (MCP 2026-07-28, Overview: `_meta`). It applies to that request
+// only.
 
 import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
@@ -12,12 +11,12 @@ import { requestMeta, requestMetaKeys } from '../meta-keys.js'
 import { extensionRow, severity, statelessRequests } from '../methods.js'
 import { latestStateless, statelessRevision, statelessRevisions } from '../revisions.js'
 
-/** The revision that a request names; empty where that is no text. */
+/** The revision that a request names; empty if it is no text. */
 export function namedVersion({ params }: RequestFrame): string {
   return params.meta.string(requestMeta.version) ?? ''
 }
 
-/** The first required member of `_meta` that is missing or of the wrong type. */
+/** The error for the first required member of `_meta` that is missing or of the wrong type. */
 export function metaFault(frame: RequestFrame): ErrorBody | undefined {
   const { meta } = frame.params
   if (meta.string(requestMeta.version) === undefined)
@@ -41,7 +40,7 @@ export function methodFault({ method }: RequestFrame): ErrorBody | undefined {
   return row === undefined ? methodNotFound(method) : undefined
 }
 
-/** The facts of a client that no request says. */
+/** The facts of a client that its requests do not carry. */
 export type RequestSender = Pick<StatelessContext, 'origin' | 'principal'>
 
 export function statelessContext(
@@ -61,10 +60,10 @@ export function statelessContext(
   }
 }
 
-/** Longer words are not compared with those of the request before. */
+/** A request with longer members is not compared with the previous request. */
 const META_LENGTH_MAX = 4096
 
-/** The members of `_meta` that say what the client is, as raw text; undefined if that is long. */
+/** The members of `_meta` that describe the client, as raw text; undefined if one of them is too long. */
 export function reservedMeta({ line, params: { meta } }: RequestFrame): string | undefined {
   const texts: string[] = []
   for (const name of requestMetaKeys) {

@@ -1,7 +1,8 @@
-// The answers of calls, as their clients read them: results and errors of servers of one era become those of the other.
+// Converts results and errors of servers of one era for clients of the other.
 //
-// Since 2026-07-28 each result says its type, and one that may be kept says for how long (Overview: results; Utilities:
-// caching). The revisions before know neither, nor the error numbers that it reserves.
+// Since 2026-07-28 each result has its type, and a result that a client may keep says for how long (Overview:
+// results; Utilities: caching). Earlier revisions have neither, nor the error numbers that 2026-07-28
+// reserves.
 
 import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
 import type { ErrorFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
@@ -28,21 +29,21 @@ import { saysError, typeNamed } from '../result-type.js'
 import type { Revision } from '../revisions.js'
 import { wrapping } from '../structured-wrap.js'
 
-/** The member that says that a result is all there is, as raw JSON. */
+/** The member of a result that is complete, as raw JSON. */
 const COMPLETE = '"resultType":"complete"'
 
-/** The answer to a request as it leaves. The answer of the server may have been of the other kind. */
+/** The answer that the client gets. The server's answer may have been of the other kind. */
 export interface Answer {
   readonly kind: ResponseFrame['kind']
   readonly message: Message
 }
 
-/** Makes the bytes of an answer, as the peer of the client does. */
+/** Builds the bytes of an answer; the peer of the client does so. */
 export type ClientWriter = Pick<Peer<unknown>, 'answerBytes'>
 
 type Answered = Outcome & { readonly kind: 'answered' }
 
-/** The answer of a client's call; undefined when it needs no answer any more. */
+/** The answer to a client's call; undefined if the call was cancelled. */
 export function answerOf(call: Call, outcome: Outcome, writer: ClientWriter): Answer | undefined {
   const { frame, service, row, context } = call
   const isStateless = context.revision.era === 'stateless'
@@ -55,7 +56,7 @@ export function answerOf(call: Call, outcome: Outcome, writer: ClientWriter): An
         isStateless ? statelessResult(outcome.result, row.route.to === 'merge') : outcome.result,
       )
     case 'asked':
-      // A client with a session is asked during the call.
+      // A client with a session gets the requests of servers during the call.
       return isStateless
         ? { kind: 'result', message: writer.answerBytes(outcome.frame, outcome.edits, frame.id) }
         : errorAnswer(frame.id, inputRefused(service ?? ''))
@@ -94,20 +95,19 @@ function serverAnswer(call: Call, { frame, edits, era, isTask }: Answered, write
 
 type PassedAnswer =
   | { readonly kind: 'edited'; readonly edits: readonly Edit[] }
-  /** A result for the model in its place, as raw JSON. */
+  /** A result for the model that replaces the server's answer, as raw JSON. */
   | { readonly kind: 'result'; readonly result: string }
   | { readonly kind: 'error'; readonly error: ErrorBody }
 
 const unedited: PassedAnswer = { kind: 'edited', edits: NO_EDITS }
 
-/** The answer of any server for a stateless client. */
 function statelessAnswer(
   { row, service, missingCapabilities: missing }: Call,
   frame: ResponseFrame,
   era: Revision['era'],
   isTask?: boolean,
 ): PassedAnswer {
-  // The call has failed, and its server was refused what the client has not declared (2026-07-28, Overview: capabilities).
+  // The call failed after its server asked for an undeclared capability (2026-07-28, Overview: capabilities).
   if (missing !== undefined && (frame.kind === 'error' || saysError(frame))) {
     const cause = rawAt(frame.line, frame.kind === 'error' ? frame.error : frame.result)
     return { kind: 'error', error: missingCapability(missing, cause) }
@@ -124,21 +124,20 @@ function statelessError({ missingCapabilities: missing, row }: Call, error: Erro
   return missingCapability(missing, write({ code, message }))
 }
 
-/** Adds the type to a result of the proxy itself, which is raw JSON; a list gets the hint that it is out of date. */
+/** Adds the type to a result of the proxy, which is raw JSON. A list also says that it is out of date. */
 export function statelessResult(result: string | Uint8Array, isList: boolean): string | Uint8Array {
   const head = `{${isList ? `${COMPLETE},"ttlMs":0,"cacheScope":"private"` : COMPLETE}`
   if (typeof result === 'string') return result === '{}' ? `${head}}` : `${head},${result.slice(1)}`
   return Buffer.concat([Buffer.from(`${head},`), result.subarray(1)])
 }
 
-/** A member that a result gets. */
 interface Given extends GivenMembers {
   readonly name: string
 }
 
 const complete: readonly Given[] = [{ name: 'resultType', text: COMPLETE, why: 'result-type' }]
 
-/** The hints of a resource whose server gives none: it is out of date, and for this client alone. */
+/** The hints for a resource whose server gives none: out of date, and for this client alone. */
 const stale: readonly Given[] = [
   ...complete,
   { name: 'ttlMs', text: '"ttlMs":0', why: 'cache-hint' },
@@ -146,9 +145,9 @@ const stale: readonly Given[] = [
 ]
 
 /**
- * The edits that give a server's result its type; undefined for no object, or an unknown type.
+ * The edits that give a server's result its type; undefined if it is no object or has an unknown type.
  *
- * `isTask` says that the client has begun a task with it.
+ * `isTask` says that the client has started a task with the call.
  */
 export function resultEdits(
   frame: ResultFrame,
@@ -158,11 +157,11 @@ export function resultEdits(
 ): readonly Edit[] | undefined {
   const { members, result } = frame
   if (members === undefined) return undefined
-  // The one type that every result may have is the one that a result without a type has.
+  // A result without a type is `complete`, the only type that every result may have.
   const type = era === 'stateless' ? typeNamed(frame) : undefined
   if (type !== undefined) return isTask || type === 'complete' ? NO_EDITS : undefined
   const given = era === 'session' && route.to === 'uri' ? stale : complete
-  // A word of the same name means something else in a result that knows no types; of two, a client may read either.
+  // In a result without types, a member of this name means something else. A client may read either of two.
   const isGiven = given.some(({ name }) => members.span(name) !== undefined)
   const cuts = isGiven
     ? cutMembers(members, (_member, index) => given.find(({ name }) => name === members.name(index))?.why)
@@ -170,23 +169,23 @@ export function resultEdits(
   return bothEdits(insertMembers(result.start, members, cuts, given), cuts)
 }
 
-/** The edits by which an error of a server becomes one that a stateless client knows. */
+/** The edits that convert a server's error for a stateless client. */
 export function errorEdits(frame: ErrorFrame, era: Revision['era']): readonly Edit[] {
   return codeEdits(frame, (code) => statelessErrorCode(code, era))
 }
 
 function codeEdits({ line, error }: ErrorFrame, known: (code: number) => number): readonly Edit[] {
-  // A client may read either of two members, or one with escapes in its name.
+  // Edits every `code`: a client may read either of two members, or one with escapes in its name.
   return [...(membersAt(line, error) ?? [])].flatMap(({ key, value }): Edit[] => {
     if (stringAt(line, key) !== 'code') return []
     const code = numberIn(line, value)
     const meant = known(code)
-    // A code that is no number has no meaning, and stays.
+    // A code that is no number has no meaning and stays.
     return Object.is(meant, code) ? [] : [{ ...value, bytes: Buffer.from(String(meant)), why: 'error-code' }]
   })
 }
 
-/** The answer of a stateless server for a client of a session. */
+/** Converts the answer of a stateless server for a client with a session. */
 export function sessionAnswer(call: Call, frame: ResponseFrame): PassedAnswer {
   return frame.kind === 'error' ? sessionError(call, frame) : sessionResult(call, frame)
 }
@@ -206,7 +205,7 @@ function sessionResult({ row, service, isWrapped }: Call, frame: ResultFrame): P
   return { kind: 'edited', edits }
 }
 
-/** Without the type, the name of the server, and the hints of what is read. */
+/** The edits that cut the type, the name of the server, and the hints of a resource. */
 function untyped(members: Members, isRead: boolean): readonly Edit[] {
   const inner = members.inner('_meta')
   const isOfServer = (index: number): boolean => inner?.name(index) !== undefined

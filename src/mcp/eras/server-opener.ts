@@ -1,8 +1,9 @@
-// How a server is opened, which decides its era, and the interface of an era to all other folders.
+// Opens a server and finds out its era, and declares the interface of an era to all other folders.
 //
-// MCP 2024-11-05 to 2025-11-25, Lifecycle: `initialize`, once for the life of a connection. MCP 2026-07-28, stdio and
-// Streamable HTTP, Backward Compatibility: a server whose era is not known is asked in place, and never in a second process,
-// since a server may hold a lock. The result holds for the connections that follow.
+// MCP 2024-11-05 to 2025-11-25, Lifecycle: `initialize`, once for the life of a connection. MCP 2026-07-28,
+// stdio and Streamable HTTP, Backward Compatibility: the proxy asks a server of an unknown era on the same
+// connection, never in a second process, because a server may hold a lock. Later connections reuse the
+// result.
 
 import type { ErrorFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Line, toLine } from '../../jsonrpc/line.js'
@@ -42,19 +43,19 @@ export interface ServerFacts {
   readonly handshake: Uint8Array
 }
 
-/** How it was found out in which era a server is spoken to. */
+/** How the proxy has found out the era of a server. */
 export type EraEvidence =
   | 'configured'
-  /** It has described itself. */
+  /** The server has described itself. */
   | 'described'
-  /** Its description lists no stateless revision. */
+  /** The description of the server lists no stateless revision. */
   | 'unlisted'
-  /** It has refused to describe itself. */
+  /** The server has refused to describe itself. */
   | 'refused'
   | 'silent'
-  /** It has ended on the question. */
+  /** The server has ended on the question. */
   | 'ended'
-  /** One of the last two, at an earlier start of the proxy. */
+  /** `silent` or `ended`, at an earlier start of the proxy. */
   | 'kept'
 
 export interface OpenedServer {
@@ -64,32 +65,30 @@ export interface OpenedServer {
   readonly writer: ServerWriter
 }
 
-/** How a server answers an attempt to open it. */
 export type Opened =
   | OpenedServer
   | { readonly kind: 'refused'; readonly why: string }
-  /** It has ended on the question which revisions it speaks; it is to be started anew and not asked. */
+  /** The server has ended on the question which revisions it speaks. The next process must not be asked. */
   | { readonly kind: 'ended' }
 
 /** The result of a request that a server may not know. */
 export type Probed =
   | { readonly kind: 'answered'; readonly answer: ResponseFrame }
-  /** Nothing yet; `late` resolves when an answer comes after all. */
+  /** The server has not answered in time; `late` resolves if it answers after all. */
   | { readonly kind: 'silent'; readonly late: Promise<ResponseFrame> }
-  /** The transport says that the server does not take it. */
+  /** The transport reports that the server does not accept the request. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'ended' }
 
-/** The era of one server, which is remembered from one connection to the next. */
+/** The era of one server. Each connection passes it on to the next. */
 export interface EraMemory {
-  /** How the server writes its messages; undefined where it is to be asked. */
+  /** Undefined if the server must be asked. */
   readonly era: Revision['era'] | undefined
   readonly evidence: EraEvidence | undefined
-  /** Why the handshake comes before the question, which got no answer earlier; the question follows a refused handshake. */
+  /** Why the handshake comes first: the question failed earlier. The question follows a refused handshake. */
   probeFailure: (EraEvidence & ('silent' | 'ended' | 'kept')) | undefined
-  /** It has been opened so. */
   learned(era: Revision['era'], evidence: EraEvidence): void
-  /** The remembered era does not hold any more. */
+  /** Drops the stored era, which is no longer true. */
   forgot(): void
 }
 
@@ -98,22 +97,22 @@ export interface Opening {
   /** The capabilities of the clients that the server can ask. */
   readonly declared: ClientCapabilities
   /**
-   * The request by which its one client has opened a session: where there is one, it is what the server is opened with,
-   * and the server's answer settles it.
+   * The `initialize` of the server's one client, where clients open the server themselves. The proxy opens
+   * the server with it, and the server's answer settles it.
    */
   readonly request: Call | undefined
-  /** The revision of its only client, where it has one. */
+  /** The revision of the server's only client, if it has only one. */
   readonly clientVersion: string | undefined
-  /** Asks something of the proxy's own; `params` is raw JSON. */
+  /** Sends a request of the proxy itself; `params` is raw JSON. */
   ask(method: string, params: string): Promise<ResponseFrame>
-  /** Asks what the server may not know; rejects where nothing can be told from what happens. */
+  /** Sends a request that the server may not know; rejects if the outcome proves nothing about the server. */
   probe(method: string, params: string): Promise<Probed>
-  /** Sends a client's own request, with these edits and an id of the connection. */
+  /** Forwards a client's request, with these edits and an id of the connection. */
   pass(frame: RequestFrame, edits: readonly Edit[]): Promise<ResponseFrame>
   notify(method: string): void
 }
 
-/** The configured protocol of a server; a revision is one that begins with a handshake. */
+/** The configured protocol of a server; `revision` is one that begins with a handshake. */
 export interface ConfiguredEra {
   readonly protocol: 'auto' | 'handshake' | 'stateless'
   readonly revision?: string | undefined
@@ -145,7 +144,7 @@ class ServerOpener {
   readonly #opening: Opening
   readonly #offered: string
   readonly #writer: StatelessWriter
-  /** The answer to the question, where it came after the time for it. */
+  /** The answer to the question, if it came after its time limit. */
   #lateAnswer: ResponseFrame | undefined
 
   constructor(
@@ -198,10 +197,10 @@ class ServerOpener {
   }
 
   /**
-   * `description` is its answer to `server/discover`, where that has come already.
+   * `description` is the server's answer to `server/discover`, if it has come already.
    *
-   * A server that was spoken to so before is not taken for one with sessions because it fails: it fails, and is
-   * asked again by the next connection.
+   * A failure does not turn a stateless server into one with sessions. The attempt fails, and the next
+   * connection asks the server again.
    */
   async #openStateless(description?: ResponseFrame): Promise<Opened> {
     this.#memory.forgot()
@@ -212,8 +211,8 @@ class ServerOpener {
   }
 
   /**
-   * `asksAfterwards` says that a server is asked which refuses the handshake, since it may want none. One that has been asked
-   * on this connection is not asked again: its refusal is passed on immediately.
+   * With `asksAfterwards`, the proxy asks a server that refuses the handshake, since it may want none. It
+   * does not ask a server twice on one connection, but passes on the refusal immediately.
    */
   async #openSession(evidence: EraEvidence, asksAfterwards = false): Promise<Opened> {
     const opened = await this.shakeHands()
@@ -223,12 +222,12 @@ class ServerOpener {
       const isOurs = answer !== undefined && spokenIn(answer).kind === 'ours'
       return isOurs ? this.#answered(answer) : opened
     }
-    // A late description does not change the era of a connection that is open.
+    // A late description does not change the era of an open connection.
     if (this.#memory.era === undefined) this.#memory.learned('session', evidence)
     return { ...opened, evidence }
   }
 
-  /** A description that comes late is for the next connection, or for this one where the handshake is refused. */
+  /** A late description is for the next connection, or for this one if the server refuses the handshake. */
   #learnLate(late: Promise<ResponseFrame>): void {
     const onAnswer = (answer: ResponseFrame): void => {
       this.#lateAnswer = answer
@@ -272,13 +271,13 @@ class ServerOpener {
     return opened
   }
 
-  /** Passes a client's `initialize`: what the proxy cannot carry is not declared. */
+  /** Forwards a client's `initialize` without capabilities that the proxy cannot relay. */
   #passed({ frame }: Call): Promise<ResponseFrame> {
     const edits = capabilityEdits(frame.line, frame.params.members.span('capabilities'), false)
     return this.#opening.pass(frame, edits)
   }
 
-  /** Offers a revision, and once more an older one where the server refuses the first. */
+  /** Offers a revision. If the server refuses it, offers an older one, once. */
   async #agree(): Promise<ResponseFrame> {
     const older = (refusal: string): string | undefined =>
       olderVersion(refusal, this.#offered, this.#opening.clientVersion)
@@ -301,7 +300,7 @@ class ServerOpener {
   }
 }
 
-/** The newest revision that a refusal names, else the client's, else the first one; undefined where it is about something else. */
+/** The newest revision in a refusal, else the client's, else the first; undefined for other refusals. */
 function olderVersion(refusal: string, refused: string, client: string | undefined): string | undefined {
   const named = sessionRevisions.filter(({ version }) => refusal.includes(version))
   if (named.length === 0 && !/protocol.?version/i.test(refusal)) return undefined
@@ -310,7 +309,7 @@ function olderVersion(refusal: string, refused: string, client: string | undefin
   return candidates.findLast((version) => version !== refused)
 }
 
-/** The answer as the client gets it: what its revision does not have is not offered. */
+/** The answer for the client, without capabilities that its revision does not have. */
 function passedOn(frame: ResponseFrame): Outcome {
   const members = frame.kind === 'error' ? undefined : frame.members
   const hasTasks = sessionRevision(members?.string('protocolVersion'))?.tasks === true
@@ -335,7 +334,7 @@ function readHandshake(handshake: Line): Opened {
   }
 }
 
-/** The answer to the `initialize` of a client that sees the server without the proxy's names. */
+/** The answer to `initialize` for a client that sees the server without the proxy's names. */
 function handshakeFor({ client }: Call, description: Line): string {
   const members = membersOf(description)
   const info = membersAt(description, members?.span('_meta'))?.span(SERVER_INFO)
@@ -367,7 +366,7 @@ function factsIn(handshake: Line, revision: Revision): ServerFacts {
   }
 }
 
-/** The facts of an earlier start; undefined when they cannot be read. */
+/** Reads the facts of an earlier start; undefined if they are not readable. */
 export function recalledFacts(handshake: Uint8Array): ServerFacts | undefined {
   const line = toLine(handshake)
   const members = membersOf(line)
@@ -388,15 +387,13 @@ function refusalOf(frame: ResponseFrame, method: string): string {
 }
 
 // The revisions that a server speaks, from its answer to `server/discover`. No single error number decides: servers that
-// begin with a handshake refuse a question that they do not know in many ways.
+// begin with a handshake refuse an unknown request in many ways.
 
-/** The revisions of a server, as far as its answer tells. */
 type Spoken =
-  /** A stateless one that this proxy speaks too; `isAnswered` says that the answer is the description itself. */
+  /** The server and the proxy share a stateless revision; `isAnswered`: the answer is the description. */
   | { readonly kind: 'ours'; readonly isAnswered: boolean }
-  /** It begins with a handshake. */
   | { readonly kind: 'handshake' }
-  /** It has no handshake, and cannot be spoken to. */
+  /** The server has no handshake, and the proxy cannot use it. */
   | { readonly kind: 'neither'; readonly why: string }
 
 function spokenIn(answer: ResponseFrame): Spoken {

@@ -1,4 +1,4 @@
-// How a server of each era is written to, and how its answers are read.
+// Writes requests to servers of each era, and reads their answers.
 
 import type { RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { toLine } from '../../jsonrpc/line.js'
@@ -21,37 +21,36 @@ import { inputMembers, requestMeta, requestMetaKeys } from '../meta-keys.js'
 import { typeNamed } from '../result-type.js'
 import { latestStateless } from '../revisions.js'
 
-/** A result by which a server asks for input before it goes on with the call. */
+/** A result by which a server asks for input before it continues the call. */
 interface InputRequired {
   readonly kind: 'input-required'
   readonly frame: ResultFrame
 }
 
-/** A refusal since what is known of the server does not hold any more: the call was not begun. */
+/** A refusal because the proxy's facts about the server are outdated. The server has not begun the call. */
 export interface Outdated {
   readonly kind: 'outdated'
-  /** The fact to find out anew: the lists of the server, or its era. */
+  /** The fact to read again: the lists of the server, or its era. */
   readonly what: 'lists' | 'era'
-  /** The outcome of a call that is refused so for the second time. */
+  /** The outcome if the server refuses the call a second time. */
   readonly outcome: Outcome
 }
 
 export interface ServerWriter {
   /**
-   * The edits of the client's request for this server: the parts that it must not see, and those that it needs in addition.
-   *
-   * Asked again each time the call is sent; `own` are further members of `_meta`.
+   * The edits of the client's request for this server: they cut parts that the server must not see, and add
+   * parts that it needs. Called each time the call is sent; `own` are further members of `_meta`.
    */
   edits(call: Call, own?: readonly MetaMembers[]): readonly Edit[]
-  /** The params of a request of the proxy's own, as this server has to see them; raw JSON. */
+  /** The params of a request of the proxy itself, in the form for this server; raw JSON. */
   params(own: string, isAboutTasks?: boolean): string
-  /** The meaning of an answer: nearly always the end of its call, in the form in which this server writes results. */
+  /** The meaning of an answer: nearly always the end of the call, in the era of this server. */
   outcome(frame: ResponseFrame): Outcome | InputRequired | Outdated
 }
 
 const ofStateless: MetaMembers = { text: '', names: requestMetaKeys, why: 'meta' }
 
-/** A server with sessions gets no members that are only for stateless servers. */
+/** Writes to a server with sessions, without the members that only stateless servers get. */
 export const sessionWriter: ServerWriter = {
   edits: (call, own = []) =>
     call.context.revision.era === 'session'
@@ -61,34 +60,33 @@ export const sessionWriter: ServerWriter = {
   outcome: (frame) => ({ kind: 'answered', frame, edits: NO_EDITS, era: 'session' }),
 }
 
-/** The edits for a server of the other era, with these members of `_meta`; answers of clients do not pass. */
+/** The edits for a server of the other era, with these members of `_meta`, without answers of the client. */
 function edits(call: Call, own: readonly MetaMembers[], given: MetaMembers): readonly Edit[] {
   return requestEdits(call, cutNamed(call.frame.params.members, inputMembers, 'input'), [...own, given])
 }
 
 const INPUT_REQUIRED = 'input_required'
 
-/** The capabilities of the proxy when it asks about a task itself. */
+/** The capabilities of the proxy in its own requests about a task. */
 const ownTasks: ClientCapabilities = { json: tasksRequired, names: new Set(['extensions']) }
 
-/** The members of one client, with the level that it wants. */
+/** The members of `_meta` for one client, with its log level. */
 interface MetaTemplate extends MetaMembers {
   readonly level: string | undefined
 }
 
 /**
- * A stateless server: every request says which revision it is of, and what its client can be asked (MCP 2026-07-28, Base
- * Protocol). Nothing is written to it but such requests, and their cancellation on stdio.
+ * Writes to a stateless server: every request names its revision and the capabilities of its client (MCP
+ * 2026-07-28, Base Protocol). The server gets only such requests, and their cancellation on stdio.
  */
 export class StatelessWriter implements ServerWriter {
   readonly #info: string
   readonly #onOutdated: () => void
-  /** The members of one client are written once. */
+  /** The members for each client, which are built once. */
   readonly #written = new WeakMap<ClientCapabilities, MetaTemplate>()
-  /** Whether the server has the extension Tasks. */
   hasTasks = false
 
-  /** `onOutdated` is called when the server refuses the revision that it spoke before. */
+  /** Calls `onOutdated` when the server refuses the revision that it accepted before. */
   constructor(identity: ServerIdentity, onOutdated: () => void) {
     this.#info = identityJson(identity)
     this.#onOutdated = onOutdated
@@ -131,14 +129,14 @@ export class StatelessWriter implements ServerWriter {
   }
 }
 
-/** The capabilities of the client, without the member that has a meaning only in a session. */
+/** The capabilities of the client, without a member that has a meaning only in a session. */
 function declared({ json }: ClientCapabilities): string {
   const line = toLine(json)
   const roots = membersAt(line, membersOf(line)?.span('roots'))
   return roots === undefined ? json : splice(line, cutNamed(roots, ['listChanged'], 'meta')).toString()
 }
 
-/** The bytes of a stateless request pass, without extensions that do not. */
+/** A stateless request passes, except for extensions that the proxy does not relay. */
 function withoutExtensions({ line, params: { meta } }: RequestFrame, hasTasks: boolean): readonly Edit[] {
   const members = membersAt(line, meta.span(requestMeta.capabilities))
   const extensions = membersAt(line, members?.span('extensions'))

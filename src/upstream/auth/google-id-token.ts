@@ -1,10 +1,9 @@
 // ID tokens for services behind Google's IAM, from Application Default Credentials.
 //
-// The one file that knows `google-auth-library`, which is optional and large, and
-// is loaded when a server needs it. The credentials decide how a token is got:
-// service accounts, users, impersonation and the metadata server have a way of
-// their own; external accounts have none in that library, so their federated
-// token is exchanged at the service account that their file names.
+// Only this file uses `google-auth-library`. The package is optional and large, so it
+// is loaded when a server needs it. The library gets tokens for service accounts, users,
+// impersonation and the metadata server. It has no way for external accounts, so the
+// proxy exchanges their federated token at the service account that their file names.
 
 import type { AuthClient, GoogleAuth as Library } from 'google-auth-library'
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
@@ -13,19 +12,19 @@ import { write } from '../../jsonrpc/text.js'
 
 const CLOUD_SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 
-/** Gets a new token each time it is asked. Rejects with TransportError, whose message holds nothing secret. */
+/** Gets a new token at each call. Rejects with TransportError, whose message contains no secret. */
 export type FetchIdToken = () => Promise<string>
 
-/** Finds credentials by Google's rules; `fetch` takes the place of the network in tests. @throws TransportError when there are none */
+/** Finds credentials by Google's rules; tests replace `fetch`. @throws TransportError if there are none */
 export async function findGoogleCredentials(
   auth: GoogleAuth,
   fetch?: typeof globalThis.fetch,
 ): Promise<FetchIdToken> {
   const library = await load()
-  // The metadata server is asked by the library's own instance, and only that knows the defaults.
+  // The library asks the metadata server with its own instance, which has only these defaults.
   library.gaxios.instance.defaults.noProxy = withoutProxy
   const google = new library.GoogleAuth({
-    // The project is not needed; without a name the library would look for it over the network.
+    // The proxy needs no project. Without this name the library would search for one on the network.
     projectId: 'unused',
     ...(auth.impersonate !== undefined && { scopes: CLOUD_SCOPE }),
     clientOptions: {
@@ -50,15 +49,15 @@ export async function findGoogleCredentials(
 }
 
 /**
- * Addresses that are never asked through a proxy, which the library finds in the environment by itself: metadata servers, of
- * Google wherever they are and of others on their link, and this machine.
+ * Addresses that the library must not reach through the proxy of the environment: metadata servers of Google
+ * and of other clouds, and this machine.
  */
 const withoutProxy = [
   /\/computeMetadata\/v1\b/,
   /^https?:\/\/(?:[^/@]*@)?(?:localhost|127(?:\.\d+){3}|169\.254(?:\.\d+){2}|\[(?:::1|fe[89ab][\da-f]:[^\]]*|fd00:ec2::254)\]|metadata\.google\.internal\.?)(?:[:/]|$)/,
 ]
 
-/** The form of a token behind `Bearer` (RFC 6750, section 2.1). */
+/** The form of a token after `Bearer` (RFC 6750, section 2.1). */
 const bearer = /^[\w.~+/-]+=*$/
 
 const WITHOUT_ID_TOKEN =
@@ -95,7 +94,7 @@ function hasIdTokens(client: object): client is { fetchIdToken(audience: string)
   return 'fetchIdToken' in client && typeof client.fetchIdToken === 'function'
 }
 
-/** An external account asks for the token as the service account that it impersonates. */
+/** An external account requests the token as the service account that it impersonates. */
 function federated(google: Library, audience: string): () => Promise<unknown> {
   const json = google.jsonContent
   if (json === null || json.type !== 'external_account' || !('subject_token_type' in json))
@@ -115,7 +114,7 @@ function federated(google: Library, audience: string): () => Promise<unknown> {
   }
 }
 
-/** Errors of the library hold requests, and those hold secrets. */
+/** Replaces errors of the library, because they contain requests with secrets. */
 async function said<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run()
@@ -127,22 +126,21 @@ async function said<T>(run: () => Promise<T>): Promise<T> {
 export const noCredentials =
   'No credentials found. Please run "gcloud auth application-default login" or set the GOOGLE_APPLICATION_CREDENTIALS environment variable.'
 
-/** The login of a person, or the key of a service account, does not hold any more. */
 const expired = /invalid_grant|invalid_rapt|reauth/i
 
-/** A parser cites what it cannot read, which may be a part of a key. */
+/** The message of a parser, which may quote a part of a key. */
 const unreadable = /is not valid JSON|in JSON at position|of JSON input/
 
 const noFile = /\b(?:ENOENT|EACCES|EISDIR|EPERM)\b/
 
-/** The network does not work, or a host on the way takes too long. */
+/** The network fails, or a host on the way takes too long. */
 const passing =
   /^E(?!NOENT|ACCES|ISDIR|PERM)[A-Z]{4,}|fetch failed|socket hang up|aborted|timed? ?out|\breason: /i
 
 /**
- * The error for a failed request for a token; `TRANSPORT_TOKEN` is a failure that passes.
+ * The error for a failed request for a token; `TRANSPORT_TOKEN` is a temporary failure.
  *
- * Answers and messages may repeat tokens and keys, so only the host, the status and codes are shown.
+ * Answers and messages may repeat tokens and keys, so the error shows only the host, the status and codes.
  */
 function tokenFailure(error: unknown): TransportError {
   const message = error instanceof Error ? error.message : ''
@@ -158,7 +156,7 @@ function tokenFailure(error: unknown): TransportError {
   return isPassing ? new TransportError('TRANSPORT_TOKEN', text) : authError(`Authentication failed: ${text}`)
 }
 
-/** The host, the status, and the code, which OAuth and the other services of Google write in different places. */
+/** The host, the status, and the code, which OAuth and other services of Google write in different places. */
 function refusalOf(error: unknown, status: number): string {
   const url = String(member(member(error, 'config'), 'url'))
   const host = URL.canParse(url) ? new URL(url).host : 'the token service'

@@ -1,5 +1,5 @@
-// One ID token for all calls to a server: fetched once however many wait for it, renewed before it expires, and again when
-// the server refuses it. This file loads no package.
+// One ID token for all calls to a server. It is fetched once for all waiting calls, and again before it
+// expires and when the server refuses it. This file loads no package.
 
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type {
@@ -18,26 +18,26 @@ import type { HttpServerConfig } from '../contracts/server-config.js'
 export interface GoogleAuth {
   /** The service that the tokens are for; no other service accepts them. */
   readonly audience: string
-  /** The service account to ask as; undefined uses the account of the credentials. */
+  /** The service account to impersonate; undefined for the account of the credentials. */
   readonly impersonate: string | undefined
 }
 
-/** How the proxy authenticates at a server: undefined where its headers are all there is. */
+/** The Google credentials of a server; undefined if it has only its headers. */
 export function googleAuthOf({ auth, url }: HttpServerConfig): GoogleAuth | undefined {
   if (auth?.type !== 'google') return undefined
   return { audience: auth.audience ?? new URL(url).origin, impersonate: auth.impersonateServiceAccount }
 }
 
-/** Monotonic time for waits, and the wall clock, by which tokens count. */
+/** The monotonic clock for waits, and the wall clock for the expiry of tokens. */
 type TokenClocks = Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>
 
-/** A token is renewed by the first call in the last minute of its life, or in the last tenth where that is shorter. */
+/** A call renews a token in the last minute of its life, or in the last tenth of a shorter life. */
 const MARGIN_MS = 60_000
 
-/** A fetch that takes longer has failed: the calls that wait get an error, and the next one fetches anew. */
+/** A fetch that takes longer fails: the waiting calls get an error, and the next call fetches again. */
 const FETCH_MS = 20_000
 
-/** Of a token that does not say, or has ended by our clock when it comes, so that our clock must be wrong. */
+/** The assumed life of a token without an expiry, or with a past one, which shows that our clock is wrong. */
 const LIFE_MS = 5 * 60_000
 
 export class IdTokenCredentials implements HttpCredentials {
@@ -48,7 +48,7 @@ export class IdTokenCredentials implements HttpCredentials {
   #held: { readonly credential: Credential; readonly endsAt: number } | undefined
   #fetching: Promise<Credential> | undefined
 
-  /** `name` is the header's; `fetch` rejects with TransportError; `log` gets fetches, and never a token. */
+  /** `name` is the name of the header; `fetch` rejects with TransportError; `log` never gets a token. */
   constructor(
     name: string,
     fetch: () => Promise<string>,
@@ -69,7 +69,7 @@ export class IdTokenCredentials implements HttpCredentials {
     return this.#fetching
   }
 
-  /** Another token is always worth one try: clocks differ, and keys are rotated. A 403 is about who asks, and not about the token. */
+  /** After a 401, a new token is worth a try: clocks differ, and keys rotate. A 403 is about the account. */
   async refused(sent: Credential | undefined, { status }: CredentialRefusal): Promise<CredentialVerdict> {
     if (status !== 401) return undefined
     if (this.#held?.credential.secret === sent?.secret) this.#held = undefined
@@ -92,24 +92,24 @@ export class IdTokenCredentials implements HttpCredentials {
   }
 }
 
-/** When a JWT expires, in milliseconds since 1970; 0 where it does not say. */
+/** When a JWT expires, in milliseconds since 1970; 0 without an expiry. */
 function expiryOf(token: string): number {
   const { exp } = objectIn(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) ?? {}
   return typeof exp === 'number' ? exp * 1000 : 0
 }
 
-// The meaning of a refusal of our credentials, in words that name the setting to change.
+// The meaning of a refusal of our credentials, with the setting to change.
 
-/** The words of a server that refuses for want of credentials, and not for another reason. */
+/** Words in the text of a server that refuses because of credentials. */
 const namesCredentials =
   /authenticat|authori[sz]|credential|api[ _-]?key|access[ _-]?key|token|password|log ?in\b|sign ?in\b/i
 
-/** The variables of an address are seldom credentials. */
+/** Variables in addresses are seldom credentials. */
 const namesAddress = /(?:^|_)(?:HOST|HOSTNAME|PORT|URL|ORIGIN|REGION|ZONE|DIR|PATH)$/i
 
 /**
- * The meaning of a refusal for this server, with the variable that holds the credentials; `words` are the server's.
- * Undefined for a 403 without credentials, whose words name none: it is about something else.
+ * The meaning of a refusal, with the variable that holds the credentials; `words` is the server's text.
+ * Undefined for a 403 to a request without credentials whose text does not mention credentials.
  */
 export function credentialsRefusal(
   config: HttpServerConfig,
@@ -140,6 +140,6 @@ function remedyFor({ name, login, headers, url, secrets }: HttpServerConfig): st
   if (secrets.length > 0 || names.includes('authorization') || new URL(url).username !== '')
     return 'check the headers that its configuration sends'
   const field = 'add Authorization to its headers, with a token that this server takes'
-  // The token of a login may be the one that is refused.
+  // The refused token may be that of a login.
   return login === undefined ? field : `${field}, or run: mcps-proxy login ${inShell(name)}`
 }

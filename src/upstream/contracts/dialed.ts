@@ -5,15 +5,15 @@ import type { FailureReason } from '../../mcp/error-codes.js'
 import type { MarkedParams } from '../../mcp/http-headers.js'
 import type { Revision } from '../../mcp/revisions.js'
 
-/** A server that is connected, before the first message; the members of a process are absent where there is none. */
+/** A new connection to a server, before its first message. Without a process its members are absent. */
 export interface Dialed {
   readonly connection: Connection
   readonly pid?: number | undefined
-  /** Resident memory of the process and its descendants, as it was measured last; undefined where it is not watched. */
+  /** The last measured resident memory of the process and its descendants; undefined without a watch. */
   readonly memoryBytes?: number | undefined
-  /** Resolves when the process is gone, with what happened, in words. */
+  /** Resolves with the reason when the process has ended. */
   readonly ended?: Promise<DialEnd>
-  /** Ends the process in order; resolves when it is gone. */
+  /** Stops the process by steps from the end of its stdin to SIGKILL; resolves when it has ended. */
   stop?(): Promise<void>
 }
 
@@ -26,10 +26,10 @@ export interface DialEnd {
 
 /** Facts about a server that its connections need. */
 export interface KnownServer {
-  /** How it writes its messages; undefined before it was asked. */
+  /** The era of the server; undefined before the proxy knows it. */
   readonly era: Revision['era'] | undefined
-  /** The arguments of a tool that header fields repeat, by the server's own name of it. */
+  /** Returns the arguments of a tool that header fields repeat; `tool` is the server's own name of it. */
   readonly marked: MarkedParams
-  /** No connection can be made at the moment; the dialer tries again by itself. */
+  /** Called when no connection can be made now; the dialer tries again by itself. */
   readonly onUnreachable: () => void
 }

@@ -7,67 +7,67 @@ import type { CallTimes } from '../../calls/call-deadline.js'
 import type { ChangeAction } from './list-guard.js'
 import type { SandboxSettings } from './sandbox-config.js'
 
-/** Which of a server's tools clients see, by the server's own tool names. */
+/** The tools that clients see, by the server's own names. */
 export interface ToolFilter {
-  /** Only these are shown; undefined shows all. */
+  /** Clients see only these tools; undefined shows all. */
   readonly allow: readonly string[] | undefined
   readonly deny: readonly string[]
-  /** Own name -> the name that takes its place (still prefixed when `prefix` is on). */
+  /** Maps the server's own name to the new name, which still gets a prefix if `prefix` is on. */
   readonly rename: ReadonlyMap<string, string>
 }
 
-/** Own names of tools, in which `*` stands for any characters; or those that their annotations do not call harmless. */
+/** Own names of tools, with `*` for any characters; or all that their annotations do not call harmless. */
 export type ConfirmRule = string | { readonly annotations: 'destructive' }
 
-/** How long a server may take, in milliseconds. */
+/** The time limits of a server, in milliseconds. */
 export interface ServerTimes extends CallTimes {
-  /** For a start and the handshake, and for one list with all its pages. */
+  /** The limit for a start with its handshake, and for one list with all its pages. */
   readonly startTimeoutMs: number
-  /** For a start and the handshake of a server that never listed, which may have to be installed first. */
+  /** The limit for a start of a server that has never listed, which may have to be installed first. */
   readonly firstStartTimeoutMs: number
 }
 
-/** Which revisions a server is taken to speak: those that begin with a handshake, those without, or what it answers. */
+/** The era of a server: with a handshake, without one, or as the server answers. */
 export type ServerProtocol = 'auto' | 'handshake' | 'stateless'
 
 /** The keys of every kind of server. */
 export interface ServerCommon extends ServerTimes {
   readonly name: string
   readonly protocol: ServerProtocol
-  /** The revision that a server with sessions is asked for, where the configuration names one. */
+  /** The revision that the proxy offers to a server with sessions, if the configuration names one. */
   readonly revision?: string | undefined
   readonly disabled: boolean
-  /** Started when a client first needs it. */
+  /** Whether the server starts when a client first needs it. */
   readonly lazy: boolean
-  /** Its one client opens it with its own handshake, and gets its own answer. */
+  /** Whether the one client opens the server with its own handshake, and gets the server's own answer. */
   readonly isTransparent?: true
-  /** Its description and lists are kept, and shown before it has started again. */
+  /** Whether the proxy keeps the description and lists, and shows them until the server has started again. */
   readonly keep: boolean
-  /** Why this one server cannot be opened (an unset variable); the others start. */
+  /** Why the proxy cannot open this server, such as an unset variable; the other servers start. */
   readonly unavailable: string | undefined
   readonly tools: ToolFilter
-  /** Earlier names of its tools: calls with these names reach the tools, and no list shows them. */
+  /** Earlier names of tools: calls with these names reach the tools, but no list shows them. */
   readonly olderNames?: ReadonlyMap<string, string>
-  /** Public names are `name__own`; off passes names through untouched. */
+  /** Whether public names are `name__own`; otherwise names pass unchanged. */
   readonly prefix: boolean
-  /** Descriptions of tools begin with `[name] `. */
+  /** Whether descriptions of tools begin with `[name] `. */
   readonly describe: boolean
-  /** Whether arguments are checked against the schema of their tool. */
+  /** Whether the proxy checks arguments against the schema of their tool. */
   readonly argumentChecks: 'on' | 'off'
-  /** The user of the client is asked before a call of these tools. */
+  /** The tools for which the user of the client must confirm each call. */
   readonly confirm: readonly ConfirmRule[]
-  /** The consequence when the server lists something else than `mcps.lock` has; false is nothing, undefined where no lock is used. */
+  /** The consequence of a difference from `mcps.lock`; false for none, undefined if no lock is used. */
   readonly lock?: ChangeAction | false
-  /** Names of the `${VAR}`s its configuration uses, for messages about credentials. */
+  /** The names of the `${VAR}`s in the configuration, for messages about credentials. */
   readonly variables: readonly string[]
-  /** Values that came out of variables or `env`; never to be logged. */
+  /** The values of variables and of `env`. They must never be logged. */
   readonly secrets: readonly string[]
 }
 
 /** Which clients share a process; see `sharing.ts`. */
 export type Isolation = 'auto' | 'shared' | 'session'
 
-/** The sandbox of a program: it reads the system and these paths, and reaches these hosts. */
+/** The sandbox of a program, which reads only the system and these paths, and reaches only these hosts. */
 export interface ProcessSandbox {
   /** Hosts as `example.com`, `*.example.com` or `api.example.com:8443`. */
   readonly network: 'none' | 'host' | readonly string[]
@@ -75,11 +75,11 @@ export interface ProcessSandbox {
   readonly read: readonly string[]
   /** Folders, absolute. */
   readonly write: readonly string[]
-  /** Its home folder, which it may write: what it installs is no other program's. Absolute. */
+  /** The home folder, absolute. The program may write it, and no other program uses it. */
   readonly home: string
-  /** Folders of programs that the proxy adds, besides those of the system. Absolute. */
+  /** Absolute paths of program folders, in addition to those of the system. */
   readonly programs: readonly string[]
-  /** Folders that other confined servers may write: no link there leads to a path above. */
+  /** Folders that other confined servers may write. A link in them must not lead to a path above. */
   readonly untrusted: readonly string[]
 }
 
@@ -89,23 +89,23 @@ export interface StdioServerConfig extends ServerCommon {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Names of variables, or true for all that are not the proxy's own. */
+  /** The names of inherited variables, or true for all except the variables of the proxy itself. */
   readonly inheritEnv: true | readonly string[]
   /** Absolute. */
   readonly cwd: string
   readonly restart: boolean
-  /** Whether a program that ends on the question which revisions it speaks is started anew; as `restart` unless given. */
+  /** Whether a program that ends on `server/discover` is started again; `restart` is the default. */
   readonly startsAfterProbe?: boolean
-  /** First delay before a restart; grows with every crash. */
+  /** The first delay before a restart. It grows with every crash. */
   readonly restartDelayMs: number
-  /** Crashes within a minute before it is left alone; undefined is the limit of the proxy. */
+  /** Crashes within a minute until the restarts pause; undefined for the limit of the proxy. */
   readonly crashesMax: number | undefined
   readonly concurrency: number
   readonly processes: number
   readonly isolation: Isolation
-  /** Stop a process that had no call for this long; undefined never does. */
+  /** The proxy stops a process without a call for this time; undefined for never. */
   readonly idleTimeoutMs: number | undefined
-  /** Between SIGTERM and SIGKILL. */
+  /** The time between SIGTERM and SIGKILL. */
   readonly stopTimeoutMs: number
   readonly memoryLimitBytes: number | undefined
   /** Undefined for a program without a sandbox. */
@@ -113,17 +113,17 @@ export interface StdioServerConfig extends ServerCommon {
   readonly onTimeout: 'cancel' | 'restart'
 }
 
-/** A grant in which no person takes part (RFC 6749, section 4.4; RFC 7523; RFC 8693; the identity assertion grant of MCP). */
+/** A grant without a person (RFC 6749, section 4.4; RFC 7523; RFC 8693; identity assertion grant of MCP). */
 export interface UnattendedGrant {
   readonly kind: 'client_credentials' | 'jwt_bearer' | 'token_exchange' | 'id_jag'
-  /** The token that is shown for access tokens; undefined where the file has it, or the client's own credentials do. */
+  /** The token for a request of access tokens; undefined if a file or the client's credentials replace it. */
   readonly assertion: string | undefined
-  /** A file with it, which is read for every request; absolute. */
+  /** The absolute path of a file with the token. The proxy reads it for every request. */
   readonly assertionFile: string | undefined
   readonly identityProvider: IdentityProvider | undefined
 }
 
-/** The authorization server that turns the assertion into one for the server of the resource. */
+/** The authorization server that exchanges the assertion for one that the resource's server accepts. */
 export interface IdentityProvider {
   readonly issuer: string
   readonly clientId: string | undefined
@@ -134,49 +134,48 @@ export interface IdentityProvider {
 export interface LoginSettings {
   /** The folder with the logins of this user; absolute. */
   readonly folder: string
-  /** Of a client that is registered at the authorization server; undefined registers one. */
+  /** The id of a client that is registered at the authorization server; undefined registers one. */
   readonly clientId: string | undefined
   readonly clientSecret: string | undefined
   /** A private key (PEM) in place of the secret. */
   readonly clientKey: string | undefined
-  /** The address of a document about the client (client ID metadata document), for authorization servers that read one. */
+  /** The address of the client ID metadata document, for authorization servers that read one. */
   readonly clientMetadataUrl: string | undefined
-  /** Undefined asks for what the server wants. */
+  /** The scope to request; undefined for the scope that the server wants. */
   readonly scope: string | undefined
-  /** The only authorization server that is accepted, as it names itself; undefined is the first that the server names. */
+  /** The issuer that the proxy accepts, as it names itself; undefined for the first that the server names. */
   readonly issuer: string | undefined
-  /** Metadata without PKCE methods is that of a server which supports S256. */
+  /** Whether the proxy assumes support of S256 if the metadata names no PKCE methods. */
   readonly assumesPkce: boolean
-  /** The address of the metadata of the authorization server; undefined looks at the well-known places. */
+  /** The address of the authorization server's metadata; undefined for the well-known places. */
   readonly metadataUrl: string | undefined
-  /** In place of the resource that the server names; false leaves it out. */
+  /** Replaces the resource that the server names; false omits it. */
   readonly resource: string | false | undefined
-  /** The port of the callback that the client is registered with; undefined chooses one by the address of the server. */
+  /** The registered port of the callback; undefined derives one from the address of the server. */
   readonly callbackPort: number | undefined
   /** Whether a browser may open as soon as the server wants a login. */
   readonly isAutomatic: boolean
-  /** Whether a person logs in by a code that is shown, in place of the browser of this machine (RFC 8628). */
+  /** Whether a person logs in with a code instead of the browser of this machine (RFC 8628). */
   readonly isByDevice: boolean
   /** Whether each user of the HTTP front has a login. */
   readonly isPerUser: boolean
-  /** The user whose login it is; absent where all clients have one. */
+  /** The user of the login; absent if all clients share one login. */
   readonly user?: string | undefined
-  /** Undefined where a person logs in. */
+  /** Undefined if a person logs in. */
   readonly unattended: UnattendedGrant | undefined
 }
 
-/** Credentials for a remote server, in addition to its headers. */
 export interface HttpAuth {
   readonly type: 'google' | 'oauth' | 'none'
-  /** Undefined is the origin of the address. */
+  /** Undefined for the origin of the address. */
   readonly audience: string | undefined
-  /** Undefined uses the account of the credentials. */
+  /** Undefined for the account of the credentials. */
   readonly impersonateServiceAccount: string | undefined
 }
 
 /** The TLS files for a remote server; absolute paths. */
 export interface HttpTls {
-  /** Certificates of the authorities that are trusted for this server, in place of those that the machine trusts. */
+  /** The trusted authorities for this server, which replace those of the machine. */
   readonly ca: string | undefined
   readonly cert: string | undefined
   readonly key: string | undefined
@@ -192,14 +191,14 @@ export interface HttpServerConfig extends ServerCommon {
   readonly retryDelayMs: number
   readonly reconnectIntervalMs: number
   readonly auth: HttpAuth | undefined
-  /** Undefined where the configuration has other credentials, or none are to be sent. */
+  /** Undefined if the configuration has other credentials, or sends none. */
   readonly login: LoginSettings | undefined
-  /** The proxy on the way there; false goes directly, undefined asks the environment. */
+  /** The HTTP proxy for this server; false connects directly, undefined follows the environment. */
   readonly proxy: string | false | undefined
   readonly tls: HttpTls | undefined
 }
 
-/** The sandbox of this process, in which code of clients runs. */
+/** The bundled sandbox, in which code of clients runs. */
 export interface SandboxServerConfig extends ServerCommon {
   readonly kind: 'sandbox'
   readonly sandbox: SandboxSettings
@@ -207,7 +206,6 @@ export interface SandboxServerConfig extends ServerCommon {
 
 export type ServerConfig = StdioServerConfig | HttpServerConfig | SandboxServerConfig
 
-/** Whether a server is reached over the network. */
 export function isRemote(config: ServerConfig): config is HttpServerConfig {
   return config.kind === 'http' || config.kind === 'sse'
 }

@@ -5,7 +5,7 @@ import { type FailureReason, authenticationFailed, upstreamFailed } from '../../
 import { errorText } from '../../text/error-text.js'
 import type { DialEnd } from './dialed.js'
 
-/** An upstream cannot serve. Its `code` is `UPSTREAM_` and the reason in capitals. */
+/** The error of a server that cannot serve. Its `code` is `UPSTREAM_` and the reason in capitals. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError'
   readonly service: string
@@ -38,10 +38,10 @@ export class UpstreamError extends Error {
   }
 }
 
-/** How much of what a server says of itself is worth a look. */
+/** The most characters of a server's own text in an error. */
 const SHOWN_LENGTH_MAX = 500
 
-/** A server that was reached and does not open; `why` may be its own words. */
+/** The error of a server that answers but does not open; `why` may be text of the server. */
 export function unusable(
   { service, redactor }: { readonly service: string; readonly redactor: Redactor },
   why: string,
@@ -49,7 +49,7 @@ export function unusable(
   return thatServer(service, 'handshake-failed', `cannot be used: ${redactor.shown(why, SHOWN_LENGTH_MAX)}`)
 }
 
-/** `what` is said of the server. */
+/** The error whose message is the name of the server and `what`. */
 export function thatServer(service: string, reason: FailureReason, what: string): UpstreamError {
   return new UpstreamError(service, reason, `'${service}' ${what}`)
 }
@@ -68,19 +68,19 @@ const reasons: Readonly<Record<TransportErrorCode, FailureReason>> = {
   TRANSPORT_TOKEN: 'unavailable',
 }
 
-/** A message that did not get through; a refusal of credentials is a whole sentence already. */
+/** The error for a failed message. A refusal of credentials is a complete sentence already. */
 export function fromTransport(service: string, error: TransportError): UpstreamError {
   const reason = reasons[error.code]
   const message = isAboutCredentials(reason) ? error.message : `'${service}': ${error.message}`
   return new UpstreamError(service, reason, message, { cause: error, details: error.details })
 }
 
-/** Whether a person has to do something about the credentials, so that another try gets nowhere. */
+/** Whether a person has to change the credentials, so that another attempt is useless. */
 export function isAboutCredentials(reason: FailureReason | undefined): boolean {
   return reason === 'unauthorized' || reason === 'login-required'
 }
 
-/** Any failure to reach a server, as the error that names the server. */
+/** Converts any failure to reach a server to an error that names the server. */
 export function asUpstreamError(service: string, error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error
   if (error instanceof TransportError) return fromTransport(service, error)

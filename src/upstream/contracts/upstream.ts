@@ -15,30 +15,30 @@ import type { ServerConfig } from './server-config.js'
 
 export type UpstreamState = 'connected' | 'starting' | 'disconnected' | 'error'
 
-/** `login-required` is an error that a person ends by a login. */
+/** `login-required` is an error that a login of a person ends. */
 export type ShownState = UpstreamState | 'login-required'
 
 /** The description of the bundled sandbox. */
 export interface ServerAbout {
   readonly runtime: string
   readonly isolation: string
-  /** The network that code reaches: `none`, `allow` for the hosts that are named, `host`, or other words of its runtime. */
+  /** The network that code reaches: `none`, `allow` (named hosts), `host`, or another text of the runtime. */
   readonly network: string
-  /** By name. */
+  /** The names of the tools. */
   readonly tools: readonly string[]
 }
 
-/** The load of a server, now. */
+/** The current load of a server. */
 export interface ServerGauges {
-  /** Calls that it works on. */
+  /** Calls that the server works on. */
   readonly inFlight: number
   /** Calls that wait for a process or for a slot of one. */
   readonly queued: number
-  /** Calls that its processes, or its sessions, may work on at the same time. */
+  /** Calls that the processes or sessions may work on at the same time. */
   readonly slots: number
-  /** Starts after a crash, since the proxy began. */
+  /** Starts after a crash, since the start of the proxy. */
   readonly restarts: number
-  /** Resident memory of its processes where that is watched, in bytes. */
+  /** Resident memory of the processes in bytes; undefined without a watch. */
   readonly memoryBytes: number | undefined
 }
 
@@ -48,103 +48,101 @@ export interface UpstreamStatus {
   readonly kind: string
   readonly state: ShownState
   readonly error: string | undefined
-  /** When it was last ready to be called, in milliseconds since 1970; undefined when it never was. */
+  /** When the server was last ready for calls, in milliseconds since 1970; undefined if it never was. */
   readonly connectedAtMs: number | undefined
   readonly pids: readonly number[]
-  /** The revision that it speaks; undefined before its first handshake. */
+  /** The revision that the server speaks; undefined before the first handshake. */
   readonly revision: string | undefined
-  /** How that was found out. */
+  /** How the proxy has found out the era of the server. */
   readonly evidence: EraEvidence | undefined
   readonly tools: number
   readonly gauges: ServerGauges
   /** The differences from `mcps.lock`, if there are any. */
   readonly changes?: readonly ListChange[]
-  /** How many items are left out of its lists, because clients would refuse them; absent for none. */
+  /** How many items its lists lack because clients would refuse them; absent for none. */
   readonly leftOut?: number
   readonly about?: ServerAbout
-  /** Of a server at which each user has a login: the users whose sessions are open, and those of them without a login. */
+  /** The users with open sessions, and those of them without a login, if each user has a login. */
   readonly users?: { readonly count: number; readonly withoutLogin: number }
 }
 
 export interface UpstreamFailure {
   readonly message: string
-  /** The error of a call, where that is known. */
+  /** The error of a call, if it is known. */
   readonly body: ErrorBody | undefined
   readonly reason: FailureReason | undefined
 }
 
-/** Facts about a server from an earlier start, until this one has answered or failed. */
+/** Facts about a server from an earlier start, until this start has succeeded or failed. */
 export type Before =
   | { readonly kind: 'nothing' }
-  /** Its description is shown. */
+  /** Clients see the kept description. */
   | { readonly kind: 'facts' }
-  /** A list does not wait for it: its last start failed, for this reason. */
+  /** Lists do not wait for the server, because its last start failed for this reason. */
   | { readonly kind: 'silent'; readonly failure: string }
 
 /** The facts of a server, and the state of its start. */
 export interface ServerView {
-  /** Whether the first attempt to reach it has ended, and well. */
+  /** The result of the first attempt to reach the server. */
   readonly state: UpstreamState
-  /** Why it is not connected. */
   readonly failure: UpstreamFailure | undefined
-  /** Undefined until the server has said. */
+  /** Undefined until the server has described itself. */
   readonly facts: ServerFacts | undefined
   readonly before: Before
-  /** When its first start began, in monotonic milliseconds; undefined before. */
+  /** When the first start began, in monotonic milliseconds; undefined before. */
   readonly startedAt: number | undefined
-  /** Whether the first attempt to reach it is under way. */
+  /** Whether the first attempt to reach the server is under way. */
   readonly isStarting: boolean
-  /** Whether its lists are about to be read, after that or a later start that was hurried. */
+  /** Whether the lists will be read soon, after the first start or a later urgent one. */
   readonly isPending: boolean
-  /** Whether this list is about to be read; not where the server cannot be reached at first. */
+  /** Whether this list will be read soon; false if the server cannot be reached at first. */
   isComing(kind: ListKind): boolean
-  /** Whether this list is known, of this start or an earlier one. */
+  /** Whether this list is known, from this start or an earlier one. */
   isShown(kind: ListKind): boolean
   /** When this list was first read in this start, in monotonic milliseconds. */
   listedAt(kind: ListKind): number | undefined
-  /** Whether lists of an earlier start were there at this one. */
+  /** Whether this start of the proxy had the lists of an earlier one. */
   readonly wasKept: boolean
   items(kind: ListKind): readonly ListItem[]
-  /** A client wants these lists: a server of which they are not known starts now. For a call, kept lists are not enough. */
+  /** Starts a server if wanted lists are unknown. For a call, kept lists do not suffice. */
   want(kinds: readonly ListKind[], how: 'list' | 'call'): void
 }
 
 /** A server that calls are routed to. */
 export interface CallTarget {
   readonly config: ServerConfig
-  /** The lists that its clients see; they may come from another process than the one that takes the calls. */
+  /** The lists that clients see. They may come from another process than the one that takes the calls. */
   readonly view: ServerView
-  /** The lists that have been read at least once of the server that takes the calls, or that it does not have. */
+  /** The lists that the server of the calls does not have, or that were read at least once. */
   readonly listed: ReadonlySet<ListKind>
-  /** Whether a task of a client can be that client's own. */
+  /** Whether a task can belong to a single client. */
   readonly keepsTasks: boolean
-  /** Whether it takes no new calls, since its server has left the configuration. */
+  /** Whether the target takes no new calls, because its server has left the configuration. */
   readonly retired: boolean
-  /** The call may be for it: while its lists are not known, it starts or is asked now, without a delay. */
+  /** Starts or asks the server now if its lists are unknown, because the call may be for it. */
   hurry(call: Call): void
-  /** Takes the call over and settles it. */
+  /** Carries out the call and settles it. */
   call(call: Call, edits: readonly Edit[]): void
-  /** The client follows this resource, also if another server got the request for it. */
+  /** Records that the client follows this resource, even if another server got the request. */
   follow(client: ClientPort, uri: string): void
 }
 
-/** A server as one client uses it: with processes for itself, or with shared ones. */
+/** A server as one client uses it, with processes for this client alone or with shared ones. */
 export interface Lane extends CallTarget {
-  /** Whether other clients may use it too. */
+  /** Whether other clients may use the lane too. */
   readonly shared: boolean
-  /** Of its processes that run now. */
   readonly pids: readonly number[]
-  /** The client wants log messages from this level on. */
+  /** Sets the lowest level of log messages for the client. */
   level(client: ClientPort, level: string): void
-  /** The client says that its roots have changed. */
+  /** Forwards that the roots of the client have changed. */
   rootsChanged(client: ClientPort, frame: NotificationFrame): void
-  /** Stops or resumes reading for the sake of a client that reads too slowly. */
+  /** Pauses or resumes reading from the server, because the client reads too slowly. */
   read(client: ClientPort, on: boolean): void
-  /** The client uses another lane from now on; gives the resources that it followed here. */
+  /** Removes the subscriptions of a client that moves to another lane, and returns their resources. */
   takeSubscriptions(client: ClientPort): string[]
-  /** Gives back the client's calls that have not begun here, to be made elsewhere. */
+  /** Removes and returns the client's calls that have not begun here, so that another lane can make them. */
   release(client: ClientPort): Call[]
-  /** The client is gone; resolves when what only it used has ended, undefined when there is nothing to wait for. */
+  /** Ends everything that only this client used, and resolves then; undefined if nothing has to end. */
   leave(client: ClientPort): Promise<void> | undefined
 }
 
@@ -160,28 +158,27 @@ export interface RunningProcess {
   once(event: 'exit', listener: (code: number | null, signal: string | null) => void): unknown
 }
 
-/** A configured server. */
 export interface Upstream {
   readonly config: ServerConfig
   /** Whether no two clients share a process. */
   readonly isolated: boolean
-  /** The facts for a client without a lane: from running processes, or from an earlier start. */
+  /** The facts for a client without a lane, from running processes or from an earlier start. */
   readonly view: Pick<ServerView, 'before' | 'facts' | 'failure' | 'state'>
-  /** Takes a configuration that differs only in what needs no other process: names, and what is shown. */
+  /** Applies a configuration that needs no other process, because only names and filters differ. */
   adjust(config: ServerConfig): void
-  /** Uses a server that was started elsewhere as its first; false when it has one already. */
+  /** Uses a server that was started elsewhere as the first process; false if there is one already. */
   adopt(server: Connection | RunningProcess): boolean
-  /** The lane that this client uses from now on. */
+  /** Returns the lane that this client uses from now on. */
   attach(client: ClientPort): Lane
   status(): UpstreamStatus
-  /** Takes no new calls, lets those that run finish for up to `graceMs`, and closes; `why` is for people. */
+  /** Refuses new calls, lets running calls finish for up to `graceMs`, and closes; `why` is for people. */
   retire(graceMs: number, why: string): Promise<void>
   close(): Promise<void>
 }
 
-// How the era of a server was found out, for people.
+// How the proxy has found out the era of a server, for people.
 
-/** Behind the revision that the server speaks. */
+/** The text after the revision of the server. */
 export const evidenceInWords: Readonly<Record<EraEvidence, string>> = {
   configured: 'as configured',
   described: 'as it answered server/discover',

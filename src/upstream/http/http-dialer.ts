@@ -1,4 +1,4 @@
-// Makes the connections to one remote server; loaded for the first one.
+// Makes the connections to one remote server. The first connection loads this module.
 
 import type { Connection } from '../../jsonrpc/connection.js'
 import { requestFields } from '../../mcp/http-headers.js'
@@ -35,10 +35,10 @@ const DISCOVER = 'server/discover'
 
 type Tell = LoginContext['tell']
 
-/** Makes connections that share sockets and credentials, and nothing else. */
+/** Makes connections that share only sockets and credentials. */
 export interface HttpDialer {
   connect(): Connection
-  /** Undefined where the server gets no login. */
+  /** Undefined if the server gets no login. */
   readonly logins: ServerLogins | undefined
 }
 
@@ -62,9 +62,9 @@ export async function httpDialer(
   const unattended = await unattendedCredentials(config, runtime, tell)
   const limits = limitsFor(config, around.limits)
   const login = loginFor(config, around, tell)
-  /** By its configuration the server speaks HTTP+SSE. */
+  /** Whether the configuration says that the server speaks HTTP+SSE. */
   const isSaidOlder = config.kind === 'sse'
-  /** The server speaks HTTP+SSE: by its configuration, or because it refused Streamable HTTP. */
+  /** Whether the server speaks HTTP+SSE, by the configuration or because it refused Streamable HTTP. */
   let isOlder = isSaidOlder
   const target: HttpTarget = {
     url,
@@ -76,7 +76,8 @@ export async function httpDialer(
     retryDelayMs: config.retryDelayMs,
     onUnreachable: known.onUnreachable,
     reconnectMs: config.reconnectIntervalMs,
-    // Servers of revisions with sessions want no fields that repeat a message, so that messages to them are not read.
+    // Servers with sessions need no fields that repeat a message, so the proxy does not read messages to
+    // them.
     mirror: (message, method) => {
       const hasSessions = config.protocol === 'handshake' || isSaidOlder
       const isMirrored = method === DISCOVER || known.era !== 'session'
@@ -95,13 +96,13 @@ export async function httpDialer(
     connect: () =>
       new HttpLink(target, agent, {
         older: isOlder ? 'yes' : 'maybe',
-        // A refusal may be out of date: another program may run there meanwhile.
+        // A refusal may be out of date, because another program may have replaced the server.
         onOlder: (isOlderNow) => (isOlder = isOlderNow || isSaidOlder),
       }),
   }
 }
 
-/** The meaning of a refusal; the server's words are logged, once for the same words. */
+/** Interprets a refusal. Logs the server's text once as long as it stays the same. */
 function refusalsOf(config: HttpServerConfig, tell: Tell): HttpTarget['refusal'] {
   let last: string | undefined
   return (status, words) => {
@@ -112,7 +113,7 @@ function refusalsOf(config: HttpServerConfig, tell: Tell): HttpTarget['refusal']
   }
 }
 
-/** The calls of this server give up before the transport does. */
+/** Sets limits of the transport so that calls time out before it does. */
 function limitsFor(
   { totalTimeoutMs, startTimeoutMs }: HttpServerConfig,
   { ndjson: { lineBytesMax } }: Limits['upstream'],
@@ -121,7 +122,7 @@ function limitsFor(
   return {
     ...defaultHttpClientLimits,
     answerMs: longestMs + defaultHttpClientLimits.answerMarginMs,
-    // A message of a server is as large as it may be on stdio.
+    // The limit of a message is the same as on stdio.
     answerBytesMax: lineBytesMax,
     sse: { ...defaultHttpClientLimits.sse, dataBytesMax: lineBytesMax },
   }
@@ -135,10 +136,10 @@ function loginFor(
   const { name, url, login, tools } = config
   if (login === undefined || login.unattended !== undefined) return undefined
   const store = new LoginStore(login.folder, runtime, login.user)
-  // The browser of this machine is that of no user in particular.
+  // The browser of this machine belongs to no particular user.
   const isHere = person === 'here' && login.user === undefined
   const isAutomatic = isHere && login.isAutomatic && hasPerson(runtime.env)
-  // The client of `connect` shows nothing else, so that it may end the proxy while the person logs in.
+  // The client of `connect` sees only this server, so it may end the proxy while the person logs in.
   const isAlone = config.isTransparent === true
   const elsewhere: LogInElsewhere = (job) => runDetached(['log-in'], write({ ...job, folder: login.folder }))
   const isShown = (tools.allow?.includes('login') ?? true) && !tools.deny.includes('login')
@@ -175,7 +176,7 @@ async function unattendedCredentials(
   return new GrantCredentials({ name, url, settings, grant: settings.unattended, runtime, tell })
 }
 
-/** Tokens leave the header `Authorization` to the configuration where that has one. */
+/** Tokens use another header if the configuration sets `Authorization`. */
 function googleCredentialsFor(
   config: HttpServerConfig,
   runtime: Runtime,
@@ -184,7 +185,7 @@ function googleCredentialsFor(
   const auth = googleAuthOf(config)
   if (auth === undefined) return undefined
   const hasOwn = Object.keys(config.headers).some((name) => name.toLowerCase() === 'authorization')
-  // Credentials that appear later are found then.
+  // A failed search is repeated, so credentials may appear later.
   const found = new LazyValue(async (): Promise<FetchIdToken> => {
     const { findGoogleCredentials } = await import('../auth/google-id-token.js')
     return findGoogleCredentials(auth)
@@ -194,15 +195,15 @@ function googleCredentialsFor(
   return new IdTokenCredentials(name, fetch, runtime, (message) => tell('debug', message))
 }
 
-/** A bundle of all authorities has a quarter of it. */
+/** Four times the size of a bundle of all authorities. */
 const CERTIFICATE_BYTES_MAX = 1024 * 1024
 
 const CHECK_FILES = 'check the files that the configuration names'
 
-/** A file without any certificate must not mean the certificates of the machine. */
+/** A file without a certificate is an error: it must not select the certificates of the machine. */
 const BEGINNING = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/
 
-/** Reads the files that the configuration names for TLS when a connection first needs them. */
+/** Reads the TLS files of the configuration when a connection first needs them. */
 function tlsMeans({ ca, cert, key, servername }: HttpTls): TlsMeans {
   return {
     servername,

@@ -1,8 +1,7 @@
-// The kinds `http` and `sse`: servers that are reached over the network.
+// The kinds `http` and `sse`: servers on the network.
 //
-// A worker has one HTTP session at a time. Everything that speaks HTTP is loaded
-// when the first connection is made, so that a start without such servers does
-// not pay for it.
+// A worker has one HTTP session at a time. The first connection loads all code for HTTP,
+// so that a start without such servers does not pay for it.
 
 import { LazyValue } from '../../runtime/deferred.js'
 import { Redactor } from '../../text/redactor.js'
@@ -32,14 +31,14 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server 
     isolation: 'auto',
     concurrency: around.limits.remoteConcurrency,
     processes: 1,
-    // Streamable HTTP answers each call on a separate response, and asks there too.
+    // Streamable HTTP carries the answer to each call, and the requests during it, in a separate response.
     questionsNameTheirCall: config.kind === 'http',
     idleTimeoutMs: around.limits.remoteRestMs,
     restart: true,
     startsAfterProbe: true,
     onTimeout: 'cancel',
     staysForClients: true,
-    // Silence over the network says nothing of what a server knows.
+    // A slow network is no evidence that the server ignores the question.
     probeMs: Infinity,
     restartDelayMs: config.kind === 'sse' ? config.reconnectIntervalMs : config.retryDelayMs,
   } as const
@@ -53,8 +52,8 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server 
 /**
  * Redacts the log lines about a server.
  *
- * Methods, ids and errors are its own words, and cookies and session ids are no part
- * of a configuration, so that the log itself does not know them.
+ * Methods, ids and errors are texts of the server. The log itself does not know cookies and session
+ * ids, because they are not in the configuration.
  */
 function redactedLog(log: ProxyContext['log'], redactor: Redactor): ProxyContext['log'] {
   const clean = (value: unknown): unknown => (typeof value === 'string' ? redactor.clean(value) : value)

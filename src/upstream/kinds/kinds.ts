@@ -1,4 +1,4 @@
-// The kinds of servers that there are.
+// Opens a configured server by its kind.
 
 import { openHttp } from './http.js'
 import { PerUserServer } from './per-user.js'
@@ -14,13 +14,13 @@ import type { Upstream } from '../contracts/upstream.js'
 export function openUpstream(config: ServerConfig, around: ProxyContext): Upstream {
   const { name: server, kind, unavailable: message } = config
   if (message === undefined) return openGuarded(config, around)
-  // The configuration has warned of what it found itself.
+  // The log has the problem already, from the reader of the configuration.
   const process = { server, kind, pid: undefined, client: undefined, ms: 0 }
   around.news.server({ ...process, state: 'failed', reason: 'unavailable', message })
   return unavailableUpstream(config, message)
 }
 
-/** A fault in a timer of one server ends the connections of that server, and not the proxy. */
+/** An exception in a timer of one server ends the connections of that server, not the proxy. */
 function openGuarded(config: ServerConfig, around: ProxyContext): Upstream {
   const { runtime, log } = around
   const upstream = openKind(config, { ...around, runtime: guardedTimers(runtime, onFault) })

@@ -1,7 +1,8 @@
-// A remote server at which each user of the front has a login. `login/login-credentials.ts` has the error for a user without one.
+// A remote server at which each user of the front has a login. `login/login-credentials.ts` has the error of
+// a user without a login.
 //
-// Each user gets a whole server: credentials, sockets, sessions, lists and crashes. Nothing of one user is within reach of
-// another, and `attach` is the only place that chooses by user.
+// Each user gets a complete server with its own credentials, sockets, sessions, lists and crashes. Users
+// cannot reach each other's server: only `attach` chooses a server, by the user of the client.
 
 import type { ClientPort } from '../../calls/call.js'
 import type { Timer } from '../../runtime/runtime.js'
@@ -14,40 +15,40 @@ import { sumOf } from '../server/worker.js'
 import { openHttp } from './http.js'
 import { fullUpstream, unopenedStatus } from './unavailable.js'
 
-/** How often servers of users without clients are looked for, and closed. */
+/** How often the servers of users without clients are closed. */
 const LOOK_MS = 600_000
 
-/** The user of a principal; undefined for clients whose token, or whose connection, names none. */
+/** The user of a principal; undefined for clients whose token or connection names no user. */
 function userOf(principal: string | undefined): string | undefined {
   return principal === undefined || nameless.test(principal) ? undefined : principal
 }
 
 /**
- * The principals that the proxy makes up: of a front without tokens, of `server.token`, of a connection. No token has such a
- * name, and no subject of an issuer.
+ * The principals that the proxy invents: for a front without tokens, for `server.token`, and for a
+ * connection. No token and no subject of an issuer has such a name.
  */
 const nameless = /^(?:anybody|bearer [\w-]{43}|connection \d+(?: of [\w-]+)?)$/
 
 export class PerUserServer implements Upstream {
   config: HttpServerConfig
   readonly #around: ProxyContext
-  /** Clients without a name share the one that has none. */
+  /** The servers by user. Clients without a user share one. */
   readonly #servers = new Map<string | undefined, Server>()
   #look: Timer | undefined
   #isClosed = false
 
   constructor(config: HttpServerConfig, around: ProxyContext) {
     this.config = config
-    // The server of a user has one principal.
+    // The server of a user has only one principal.
     this.#around = { ...around, separatesPrincipals: () => false }
   }
 
-  /** Without a client there is no user whose server could be opened. */
+  /** True if clients have users: a server cannot be opened before a client names its user. */
   get isolated(): boolean {
     return this.#around.hasUsers()
   }
 
-  /** The lists of one user are not shown to another, also not before that one has a session. */
+  /** Hides the lists of users, even from other users without a session. */
   get view(): Upstream['view'] {
     const only = this.isolated ? undefined : this.#servers.get(undefined)
     return only?.view ?? UNKNOWN
@@ -65,7 +66,7 @@ export class PerUserServer implements Upstream {
     for (const [user, server] of this.#servers) server.adjust(configOf(config, user))
   }
 
-  /** A connection that was made elsewhere is of no user. */
+  /** False, because a connection that was made elsewhere belongs to no user. */
   adopt(): boolean {
     return false
   }
@@ -123,7 +124,6 @@ export class PerUserServer implements Upstream {
     this.#look = isOver ? undefined : this.#around.runtime.setTimer(LOOK_MS, () => this.#lookAgain())
   }
 
-  /** Closes servers that no client uses, so many at most. */
   #closeUnused(most: number): void {
     let left = most
     for (const [user, server] of this.#servers) {
@@ -134,7 +134,7 @@ export class PerUserServer implements Upstream {
   }
 }
 
-/** The lists of a user's server are kept nowhere: another user may have other tools. */
+/** Turns off `keep` for the server of a user, because another user may have other tools. */
 function configOf(config: HttpServerConfig, user: string | undefined): HttpServerConfig {
   if (user === undefined || config.login === undefined) return config
   return { ...config, keep: false, login: { ...config.login, user } }
@@ -147,5 +147,5 @@ const UNKNOWN = {
   state: 'disconnected',
 } as const
 
-/** A user without a login does not make the server look broken for others. */
+/** The order in which states are shown. A user without a login does not hide that others are connected. */
 const shownFirst: readonly ShownState[] = ['connected', 'starting', 'error', 'login-required', 'disconnected']

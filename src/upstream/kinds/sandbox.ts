@@ -1,4 +1,4 @@
-// The kind `sandbox`: the bundled program `sandbox.js`, started like any other server on stdio.
+// The kind `sandbox`: the bundled program `sandbox.js`, started like other servers on stdio.
 
 import process from 'node:process'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const STOP_TIMEOUT_MS = 5000
 
 const MiB = 1024 ** 2
 
-/** Of the program itself, without its sessions. */
+/** The memory limit of the program itself, without its sessions. */
 const OWN_BYTES_MAX = 1024 * MiB
 
 export function openSandbox(config: SandboxServerConfig, around: ProxyContext): Server {
@@ -35,7 +35,7 @@ export function openSandbox(config: SandboxServerConfig, around: ProxyContext): 
     ...program,
     startsAfterProbe: true,
     redactor,
-    // It asks nothing, so calls of several clients need not wait for each other.
+    // The sandbox sends no requests, so calls of several clients need not wait for each other.
     questionsNameTheirCall: true,
     staysForClients: true,
     probeMs: Infinity,
@@ -64,7 +64,7 @@ function programConfig(
     command: process.execPath,
     args: [join(programFolder, 'sandbox.js')],
     env: { [settingsVariable]: write(sandbox), ...marks },
-    // It finds container engines and the systemd of its user by variables of many names.
+    // The program finds container engines and the user's systemd by variables of many names.
     inheritEnv: true,
     cwd: process.cwd(),
     restart: true,
@@ -81,11 +81,11 @@ function programConfig(
   }
 }
 
-// How the bundled sandbox is spoken to: like its era, and each call says whose it is.
+// The writer for the sandbox adds the principal to each call.
 
 const OF_SESSIONS = new Set(['tools/call', 'resources/read'])
 
-/** Writes to a sandbox in which each principal has separate sessions. */
+/** Writes to a sandbox with separate sessions for each principal. */
 export function principalWriter(writer: ServerWriter): ServerWriter {
   return {
     params: (own, isAboutTasks) => writer.params(own, isAboutTasks),
@@ -98,7 +98,7 @@ export function principalWriter(writer: ServerWriter): ServerWriter {
   }
 }
 
-/** The program's description of itself, in the result of `initialize`. */
+/** Reads the program's description of itself in the result of `initialize`. */
 function aboutIn(handshake: Uint8Array): ServerAbout | undefined {
   const line = toLine(handshake)
   const meta = membersAt(line, membersAt(line, { start: 0, end: line.length })?.span('_meta'))

@@ -23,7 +23,7 @@ export function openStdio(config: StdioServerConfig, around: ProxyContext): Serv
   const redactor = new Redactor(config.secrets, (added) => around.onSecrets?.(added, name))
   const start = (adopted?: Child): ServerProcess => {
     const walled = confined(config)
-    // The variables of the proxy's own replace those of the configuration.
+    // The variables of the proxy replace those of the configuration.
     const marked = { ...walled, env: { ...walled.env, ...marks } }
     return new ServerProcess(marked, around, redactor, adopted)
   }
@@ -44,7 +44,7 @@ export function openStdio(config: StdioServerConfig, around: ProxyContext): Serv
   return new Server(config, behaviour, { ...around, limits: { ...limits, restart } })
 }
 
-/** A program in a sandbox is started by `sandbox.js exec`, which confines it. */
+/** `sandbox.js exec` starts and confines a program with a sandbox. */
 function confined(config: StdioServerConfig): StdioServerConfig {
   const { sandbox, command, args, cwd, env } = config
   if (sandbox === undefined) return config
@@ -59,16 +59,16 @@ function confined(config: StdioServerConfig): StdioServerConfig {
   }
 }
 
-/** npm takes more than a minute to give up a registry without a network, and asks it at every start in spite of its cache. */
+/** Without a network, npm tries the registry for over a minute at every start, in spite of its cache. */
 function npmVariables({ network }: ProcessSandbox): Readonly<Record<string, string>> {
   if (network === 'host') return {}
   return network === 'none' ? { npm_config_offline: 'true' } : { npm_config_prefer_offline: 'true' }
 }
 
 /**
- * The same as a child of the proxy's own: signals go to its process group where it leads one, else to it alone.
+ * Adapts a running process. Signals go to its process group if it leads one, else to the process alone.
  *
- * @throws UpstreamError when the proxy cannot speak with it
+ * @throws UpstreamError if the streams of the process cannot be used
  */
 function childOf(service: string, running: RunningProcess): Child {
   const { pid, stdin, stdout, stderr, exitCode, signalCode } = running

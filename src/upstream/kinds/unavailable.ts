@@ -1,4 +1,4 @@
-// A configured server that cannot be opened at all: the others do not wait for it.
+// A configured server that cannot be opened. The other servers do not wait for it.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Call } from '../../calls/call.js'
@@ -8,25 +8,24 @@ import { type ServerConfig, isRemote } from '../contracts/server-config.js'
 import type { Lane, ServerView, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'
 
 export function unavailableUpstream(config: ServerConfig, failure: string): Upstream {
-  // The variables of a remote server hold its credentials, nearly always.
+  // The variables of a remote server nearly always hold its credentials.
   const refusal = isRemote(config) ? credentialsRefusal(config) : undefined
   const body = refusal && authenticationFailed(config.name, refusal.message)
   return new UnavailableUpstream(config, failure, body)
 }
 
-/** A server that was stopped by `proxy.stop`. */
 export function stoppedUpstream(config: ServerConfig): Upstream {
   const failure = `'${config.name}' was stopped; it can be restarted`
   return new UnavailableUpstream(config, failure, undefined, 'disconnected')
 }
 
-/** A remote server that serves as many users as it may. */
+/** A remote server that has reached its limit of users. */
 export function fullUpstream(config: ServerConfig, usersMax: number): Upstream {
   const failure = `it serves ${usersMax} users already`
   return new UnavailableUpstream(config, failure, upstreamFailed(config.name, 'overloaded', failure))
 }
 
-/** The status of a server of which nothing is known. */
+/** The status of a server without any known facts. */
 export function unopenedStatus({ name, kind }: ServerConfig): UpstreamStatus {
   return {
     name,
@@ -47,7 +46,7 @@ const no = (): boolean => false
 const none = (): never[] => []
 const done = (): Promise<void> => Promise.resolve()
 
-/** Says why the server cannot be used, as a server and as the lane of all its clients, which refuses every call. */
+/** A server, and the lane of all its clients, that refuses every call with the reason. */
 class UnavailableUpstream implements Upstream, Lane {
   config: ServerConfig
   readonly view: ServerView

@@ -1,27 +1,26 @@
-// Reserves file descriptors for the proxy itself, and for the sessions that it has.
+// Reserves file descriptors for the proxy itself, and for its existing sessions.
 //
-// A server takes three of them. When servers have taken the last one, the proxy cannot load what it needs next, accept a
-// client, or write its log. So existing sessions are served while new ones are refused: a new session would soon need a
-// server. A limit that the system does not report is noticed only when it is reached.
+// A server takes three descriptors. Without a free one, the proxy cannot load code, accept a client or write
+// its log. So the proxy serves existing sessions and refuses new ones, which would soon need a server. If the
+// system does not report the limit, the proxy notices only that it is reached.
 
 import { readFileSync, readdirSync } from 'node:fs'
 import { errorCode } from '../../text/error-text.js'
 
-/** Descriptors that a start needs for a moment, and those that must be left after it, or this share of a small limit. */
+/** A start needs `START` for a moment, and leaves `LEFT_MAX` free, or `LEFT_SHARE` of a small limit. */
 const START = 8
 const LEFT_MAX = 16
 const LEFT_SHARE = 1 / 8
 
-/** From the first on new sessions are refused, from the second on new connections: modules that are loaded later need some. */
+/** The shares from which the proxy refuses sessions and connections. Modules that load later need some. */
 const SESSIONS_SHARE = 0.9
 const CONNECTIONS_SHARE = 0.95
 
-/** A new session takes no more than this, with the server that is started for it. */
+/** The most descriptors that a new session takes, with the server that starts for it. */
 const TAKEN_MAX = 16
 
 const AGAIN_MAX = 64
 
-/** Whether another server may be started. */
 export function hasDescriptors(): boolean {
   const max = descriptorLimit()
   return max - takenDescriptors() > START + Math.min(LEFT_MAX, max * LEFT_SHARE)
@@ -29,7 +28,7 @@ export function hasDescriptors(): boolean {
 
 export type DescriptorRoom = 'enough' | 'little' | 'none'
 
-/** Tells how much room there is; the system is asked each time, or now and then while there is plenty. */
+/** Returns a function that reports the room. With plenty of room, it asks the system only now and then. */
 export function descriptorRoom(): () => DescriptorRoom {
   const max = descriptorLimit()
   let again = 0
@@ -42,7 +41,7 @@ export function descriptorRoom(): () => DescriptorRoom {
   }
 }
 
-/** The limit of this process; Infinity where the system does not show it. */
+/** The limit of this process; Infinity if the system does not show it. */
 function descriptorLimit(): number {
   try {
     const [, max = ''] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? []
@@ -52,7 +51,7 @@ function descriptorLimit(): number {
   }
 }
 
-/** The count of this process: 0 where the system does not show it, Infinity when no descriptor is left to count the others. */
+/** The descriptors of this process: 0 if the system does not show them, Infinity if none is left to count. */
 function takenDescriptors(): number {
   try {
     return readdirSync('/dev/fd').length

@@ -16,7 +16,7 @@ export function runDetached(args: readonly string[], input: string): Promise<voi
 
 /** A detached process that waits for the end of this one. */
 export interface Successor {
-  /** It no longer waits. */
+  /** Lets the process begin without the end of this one. */
   begin(): void
   dismiss(): void
 }
@@ -29,7 +29,7 @@ export function spawnSuccessor(args: readonly string[]): Successor {
   return { begin: () => stdin?.end(), dismiss: () => stdin?.end('.') }
 }
 
-/** Resolves when the process that started this one has ended or lets it begin, or with false when it dismisses this one. */
+/** Resolves with true when the parent has ended or lets this process begin, with false for a dismissal. */
 export async function isSuccessor(): Promise<boolean> {
   const [dismissal] = await process.stdin.toArray()
   return dismissal === undefined

@@ -1,15 +1,15 @@
 // Ends the servers when the proxy is killed with `kill -9`.
 //
 // The proxy cannot act then, and a server that does not end with its stdin would
-// stay for ever. So a shell waits beside the proxy. It learns of every process
-// group that comes and goes, and when the pipe to it ends, for any reason,
-// it ends those that are left.
+// stay for ever. So a shell waits beside the proxy. The proxy reports to the shell
+// every process group that begins or ends. When the pipe to the shell ends, for any
+// reason, the shell ends the groups that are left.
 //
-// The number of a group is known only after its process was forked, and the proxy may die
-// between. So the shell learns of each start before it: of a variable that this process alone gets,
-// by which the shell finds it.
+// The number of a group is known only after the fork, and the proxy may die between. So
+// the proxy announces each start to the shell before it, with a variable that only the
+// new process gets. The shell finds the process by this variable.
 //
-// A group is forgotten only when it is empty: until then the system cannot give
+// The proxy forgets a group only when it is empty: until then the system cannot give
 // its number to another group.
 
 import { within } from '../../runtime/deadline.js'
@@ -20,19 +20,18 @@ import { Socket } from 'node:net'
 import { delimiter } from 'node:path'
 import { pathFolders } from '../../runtime/path-folders.js'
 
-/** Waits after which an empty group is looked for again; a process that resists `kill -9` for longer cannot be ended. */
+/** Delays between checks for an empty group. A process that resists `kill -9` for longer cannot be ended. */
 const LOOK_AGAIN_MS = [5, 20, 75, 250, 750, 2000, 5000, 10_000, 30_000]
 
-/** Before a shell that has ended is started again. */
 const START_AGAIN_MS = 1000
 
-/** A shell with more unread bytes than this does not read. */
+/** The proxy kills a shell with more unread bytes, because it does not read. */
 const BACKLOG_BYTES_MAX = 64 * 1024
 
-/** A shell that has no group left ends immediately. */
+/** The longest wait for the shell. It ends immediately if no group is left. */
 const END_WAIT_MS = 1000
 
-/** The variable by which the shell finds a process whose group it does not know. */
+/** The variable by which the shell finds a process with an unknown group. */
 const START_VARIABLE = 'MCPS_PROXY_START'
 
 export class Guardian {
@@ -45,7 +44,7 @@ export class Guardian {
   #shell: GuardianShell | undefined
   #state: 'idle' | 'started' | 'absent' | 'closed' = 'idle'
 
-  /** `startShell` may throw. */
+  /** `startShell` may throw: the guardian tries again later. */
   constructor(
     runtime: Pick<Runtime, 'now' | 'setTimer' | 'random'>,
     log: LogSink,
@@ -58,7 +57,7 @@ export class Guardian {
     this.#isEmpty = isEmpty
   }
 
-  /** A process is about to be forked in this turn; the result belongs into its environment. */
+  /** Announces a fork in this turn; returns variables for the environment of the process. */
   announce(): Readonly<Record<string, string>> {
     const value = this.#runtime.random().toString(36).slice(2)
     if (this.#state === 'idle') this.#start()
@@ -66,14 +65,14 @@ export class Guardian {
     return { [START_VARIABLE]: value }
   }
 
-  /** The process that was announced leads this group. */
+  /** The announced process leads this group. */
   add(group: number): void {
     if (this.#state === 'absent' || this.#state === 'closed') return
     this.#groups.add(group)
     this.#tell(`+ ${group}`)
   }
 
-  /** The process that was announced could not be started. */
+  /** The announced process could not be started. */
   withdraw(): void {
     this.#tell('?')
   }
@@ -83,7 +82,7 @@ export class Guardian {
     this.#forget(group, 0)
   }
 
-  /** Ends the shell, which ends the groups that are left; resolves when it is gone, or after a second. */
+  /** Ends the shell, which ends the remaining groups; resolves when the shell is gone, or after a second. */
   async close(): Promise<void> {
     const shell = this.#shell
     this.#state = 'closed'
@@ -105,7 +104,7 @@ export class Guardian {
     const shell = this.#shell
     if (shell === undefined) return
     shell.write(`${what}\n`)
-    // The shell does not read; its successor gets the whole list.
+    // The shell does not read. Its successor gets the complete list.
     if (shell.backlogBytes > BACKLOG_BYTES_MAX) shell.kill()
   }
 
@@ -145,23 +144,22 @@ export class Guardian {
   }
 }
 
-// The program that ends the process groups of a proxy that could not do so itself.
+// The program that ends the process groups of a proxy that was killed.
 //
-// It is a script, since a shell is what every system has that has process
-// groups. It uses nothing but the builtins of a POSIX shell (`dash`, `ash`)
-// and `sleep`, without which it only waits less. On Linux it also finds processes
-// that have left a group but still descend from a process in it.
+// It is a shell script, because every system with process groups has a shell. It uses
+// only the builtins of a POSIX shell (`dash`, `ash`) and `sleep`; without `sleep` it
+// only waits less. On Linux the script also finds processes that have left a group but
+// still descend from a process in it.
 
-/** A shell that reads lines, and acts at their end. */
+/** A shell that reads lines, and acts when they end. */
 export interface GuardianShell {
-  /** Undefined when it could not be started. */
+  /** Undefined if the shell could not be started. */
   readonly pid: number | undefined
-  /** Bytes that it has not read yet. */
   readonly backlogBytes: number
-  /** Resolves when it has ended; the code of the error (`ENOENT`) when it could not be started. */
+  /** Resolves when the shell has ended, with the error code (such as `ENOENT`) if it could not be started. */
   readonly ended: Promise<string | undefined>
   write(line: string): void
-  /** The end of the lines; from now on its end is waited for. */
+  /** Ends the lines. The event loop stays alive until the shell ends. */
   end(): void
   kill(): void
 }
@@ -272,11 +270,11 @@ for pause in 0.1 0.4 1 3 10 0; do
 done 2>/dev/null
 `
 
-/** Starts the shell apart from this process: it shares no stream, folder or terminal, and does not hold the event loop. */
+/** Starts the shell without a shared stream, folder or terminal, and without holding the event loop. */
 export function startGuardianShell(env: Runtime['env']): GuardianShell {
-  // A PATH may name folders in which a server could put its own `sleep`.
+  // A folder of PATH may belong to a server, which could put its own `sleep` there.
   const path = ['/usr/bin', '/bin', ...pathFolders(env['PATH'])].join(delimiter)
-  // A list of processes shows one short line.
+  // The script is in a variable, so that lists of processes show one short line.
   const child = spawn('/bin/sh', ['-c', 'eval "$GUARDIAN"', 'mcps-proxy-guardian'], {
     cwd: '/',
     env: { GUARDIAN: script, PATH: path },
@@ -289,7 +287,7 @@ export function startGuardianShell(env: Runtime['env']): GuardianShell {
   })
   child.unref()
   const { stdin } = child
-  // Without descriptors there is no stream, although the types claim one; `ended` has the reason.
+  // Without free descriptors there is no stream, in spite of the types; `ended` has the reason.
   if (stdin instanceof Socket) stdin.unref()
   stdin?.on('error', () => undefined)
   return {

@@ -2,10 +2,10 @@
 
 import { basename } from 'node:path'
 
-/** Programs that do nothing else. */
+/** Programs that always do so. */
 const alone: ReadonlySet<string> = new Set(['npx', 'bunx', 'uvx', 'pnpx'])
 
-/** Programs with the arguments that make them do so. */
+/** Programs that do so with these arguments. */
 const withArgs: Readonly<Record<string, readonly string[]>> = {
   npm: ['exec', 'x'],
   pnpm: ['dlx'],

@@ -1,7 +1,7 @@
-// The processes of a server: its group, and the descendants of the processes in it.
+// The processes of a server: its group, and the descendants of the processes in the group.
 //
-// Linux shows them in `/proc`, other systems by `ps`, and Windows not at all. A process whose parents have all ended descends
-// from nothing that is known: a deliberate daemon is not found.
+// Linux shows processes in `/proc`, other systems by `ps`, and Windows not at all. A process whose ancestors
+// have all ended has no known origin, so the proxy does not find a deliberate daemon.
 
 import { execFile } from 'node:child_process'
 import {
@@ -14,17 +14,17 @@ import {
   withDescendants,
 } from '../../runtime/process-table.js'
 
-/** Files that are read between two turns of the event loop: less than a millisecond. */
+/** How many files are read in one turn of the event loop, in less than a millisecond. */
 const FILES_PER_TURN = 20
 
-/** Servers whose memory is looked at together share one reading. */
+/** The memory of several servers comes from one reading that is not older. */
 const AGE_MS_MAX = 100
 
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
 
 const KiB = 1024
 
-/** A process, and its resident memory where the table has it. */
+/** A process, and its resident memory if the table has it. */
 interface Row extends Omit<ProcessRow, 'session'> {
   readonly residentBytes?: number
 }
@@ -40,10 +40,10 @@ export class ProcessTree {
     this.#platform = platform
   }
 
-  /** The group and its descendants, as they were `ageMsMax` ago or later; undefined where the system does not show them. */
+  /** The group and its descendants, at most `ageMsMax` old; undefined if the system does not show them. */
   async of(group: number, ageMsMax = 0): Promise<readonly Row[] | undefined> {
     const since = this.#now() - ageMsMax
-    // Servers that stop in one turn share a reading.
+    // All servers that stop in one turn share a reading.
     await turn()
     if (this.#readAt < since) {
       this.#readAt = this.#now()
@@ -53,7 +53,7 @@ export class ProcessTree {
     return rows && membersOf(rows, group)
   }
 
-  /** The resident memory of the group and its descendants, in bytes; undefined where the system does not show it. */
+  /** The resident memory of the group and its descendants in bytes; undefined if the system hides it. */
   async memoryOf(group: number): Promise<number | undefined> {
     const rows = await this.of(group, AGE_MS_MAX)
     return rows?.reduce((total, { pid, residentBytes = residentOf(pid) }) => total + residentBytes, 0)
@@ -69,7 +69,7 @@ export class ProcessTree {
 export class ProcessGroup {
   readonly #group: number
   readonly #tree: ProcessTree
-  /** By their numbers. One whose parents have ended since is not found again, and stays here. */
+  /** By process id. A process stays here, because it cannot be found again after its parents have ended. */
   readonly #outside = new Map<number, Row>()
 
   constructor(group: number, tree: ProcessTree) {
@@ -77,13 +77,13 @@ export class ProcessGroup {
     this.#tree = tree
   }
 
-  /** Finds the processes that have left. Never rejects: where the system does not show them, signals go to the group alone. */
+  /** Finds descendants outside of the group. Never rejects: without them, signals reach only the group. */
   async survey(): Promise<void> {
     const rows = (await this.#tree.of(this.#group).catch(() => undefined)) ?? []
     this.#keepOutside(rows)
   }
 
-  /** Signals the group and those outside of it; false when the group is empty. Windows ends a process with its children. */
+  /** Signals the group and its descendants; false for an empty group. Windows ends the children too. */
   signal(name: 'SIGTERM' | 'SIGKILL'): boolean {
     if (process.platform === 'win32') {
       endTree(this.#group)
@@ -101,7 +101,7 @@ export class ProcessGroup {
     try {
       this.#keepOutside(membersOf(readProcesses(), this.#group))
     } catch {
-      // Without descriptors the processes cannot be searched, and nothing may stand between them and their end.
+      // Without free descriptors the search fails, which must not prevent the signal.
     }
   }
 
@@ -110,25 +110,23 @@ export class ProcessGroup {
   }
 }
 
-/** Whether this group has no process that the proxy may signal. */
+/** Whether the group has no process that the proxy may signal. */
 export function isGroupEmpty(group: number): boolean {
   return !signalProcess(-group, 0)
 }
 
-/** Ends a process of Windows with everything that it has started. */
 export function endTree(pid: number, run: typeof execFile = execFile): void {
-  // Without `/F` only programs with a window end.
+  // Without `/F`, only programs with a window end.
   run('taskkill', ['/T', '/F', '/PID', String(pid)], { windowsHide: true }, () => {
     // The process may have ended already.
   })
 }
 
-/** The processes of a group, and those that have one of them as an ancestor. */
 function membersOf(rows: readonly Row[], group: number): Row[] {
   return withDescendants(rows, (row) => row.group === group)
 }
 
-/** All processes, read in slices so that messages go on. */
+/** Reads all processes in slices, so that messages are not delayed. */
 async function readInTurns(): Promise<readonly Row[]> {
   const rows: Row[] = []
   let files = 0
@@ -140,13 +138,12 @@ async function readInTurns(): Promise<readonly Row[]> {
   return rows
 }
 
-/** Memory that processes share counts in each of them. */
+/** Shared memory counts for each process. */
 function residentOf(pid: number): number {
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(readProcFile(`/proc/${pid}/status`)) ?? []
   return Number(kilobytes ?? 0) * KiB
 }
 
-/** Undefined where `ps` cannot be run. */
 function listProcesses(): Promise<readonly Row[] | undefined> {
   const columns = ['pid=', 'ppid=', 'pgid=', 'rss=', 'lstart='].flatMap((column) => ['-o', column])
   return new Promise((resolve) => {

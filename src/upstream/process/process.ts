@@ -18,22 +18,22 @@ interface ProcessContext {
   readonly log: LogSink
 }
 
-/** `server/discover` and `initialize`. */
+/** The answers to `server/discover` and `initialize`. */
 const HANDSHAKE_MESSAGES = 2
 
-/** Of the line on stderr that says why a program failed. */
+/** The longest text of stderr in the error of a failed program. */
 const WHY_LENGTH_MAX = 300
 
-/** To read who descends from whom takes milliseconds, on a machine that is not stuck. */
+/** The longest time for a search of descendants, which takes milliseconds on a healthy machine. */
 const SURVEY_MS_MAX = 500
 
 const MiB = 1024 * 1024
 
-/** A started child, or one that could not be started and has ended. */
+/** A child that was started, or a failed start, which counts as ended. */
 export class ServerProcess implements Dialed {
   readonly connection: NdjsonConnection
   readonly ended: Promise<DialEnd>
-  /** Resident memory of the process group and its descendants, as it was measured last; undefined without a limit. */
+  /** The last measured memory of the process group and its descendants; undefined without a limit. */
   memoryBytes: number | undefined
   readonly #config: StdioServerConfig
   readonly #around: ProcessContext
@@ -44,7 +44,7 @@ export class ServerProcess implements Dialed {
   #isGone = false
   #stopping: Promise<void> | undefined
 
-  /** `redactor` is for the words of the server on stderr; `adopted` is a process that runs already. */
+  /** `redactor` cleans the stderr of the server; `adopted` is a process that runs already. */
   constructor(config: StdioServerConfig, around: ProcessContext, redactor: Redactor, adopted?: Child) {
     const { limits, runtime } = around
     this.#config = config
@@ -69,7 +69,7 @@ export class ServerProcess implements Dialed {
 
   async #descend(): Promise<void> {
     const { stdinWaitMs, killWaitMs } = this.#around.limits.ladder
-    // A browser that a server starts in another process group is found only while the server runs.
+    // A browser that a server has started in another process group can be found only while the server runs.
     const surveyed = this.#isGone ? undefined : this.#surveyed()
     this.connection.endOutput(surveyed)
     await surveyed
@@ -81,7 +81,7 @@ export class ServerProcess implements Dialed {
     this.#say('error', `process ${this.pid} does not end, not even by SIGKILL: the system holds it`)
   }
 
-  /** Finds processes that have left the group; undefined where the system does not show them. */
+  /** Finds processes that have left the group; undefined if the system does not show them. */
   #surveyed(): Promise<unknown> | undefined {
     const survey = this.#child.survey?.()
     return survey && within(survey, SURVEY_MS_MAX, this.#around.runtime)
@@ -93,9 +93,8 @@ export class ServerProcess implements Dialed {
   }
 
   /**
-   * The last answer and the last words on stderr are read first.
-   *
-   * A grandchild may hold the streams open for ever, so this gets a short time only.
+   * First reads the last answer and the last lines of stderr. A grandchild may hold the streams open for
+   * ever, so the wait is short.
    */
   async #exited(exit: ChildExit): Promise<DialEnd> {
     this.#memoryTimer?.cancel()
@@ -110,7 +109,7 @@ export class ServerProcess implements Dialed {
     return this.#killReason ?? describeExit(this.#config, exit, this.#why(exit))
   }
 
-  /** In the words of the program. Lines before its handshake are taken to be about its failure. */
+  /** The reason in the text of the program. Lines before the handshake count as reasons. */
   #why({ code }: ChildExit): string {
     const isStarted = this.connection.given > HANDSHAKE_MESSAGES
     const { error, lines } = this.#words
@@ -119,7 +118,7 @@ export class ServerProcess implements Dialed {
     return `: ${said.join(' ').trim().slice(0, WHY_LENGTH_MAX)}`
   }
 
-  /** A server that leaks takes the machine down with it, and all others. So it is ended before that. */
+  /** Ends a server that leaks before it takes down the machine with all other servers. */
   #watchMemory(group: number, limitBytes: number): void {
     const { limits, runtime } = this.#around
     const look = async (): Promise<void> => {
@@ -145,18 +144,17 @@ export class ServerProcess implements Dialed {
   }
 }
 
-/** A name with arguments behind it; a path may have spaces in it. */
+/** A name with arguments behind it. A path does not match, because paths may contain spaces. */
 const commandLine = /^[^\s/\\]+\s+\S/
 const splitRemedy = 'write its first word alone as "command", and the others as "args"'
 const programRemedy = 'install it, check PATH, or write its whole path as "command"'
 
-/** The remedy for an error of a start, by its code. */
 const remedies: Readonly<Record<string, (cwd: string, command: string) => string>> = {
   ENOENT: (cwd, command) =>
     existsSync(cwd)
       ? `no such program; ${commandLine.test(command) ? splitRemedy : programRemedy}`
       : `the working folder ${cwd} does not exist; make it, or change "cwd"`,
-  // The system says so too of a name that is nowhere, where one folder of PATH is closed.
+  // The system reports EACCES also for a missing program if one folder of PATH is closed.
   EACCES: (cwd, command) =>
     `is it a program that may be executed, and may ${cwd}${/[/\\]/.test(command) ? '' : ' and every folder of PATH'} be entered?`,
   ENOEXEC: () => 'is it a program for this machine, or a script with #! in its first line?',

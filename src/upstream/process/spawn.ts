@@ -1,8 +1,8 @@
-// Starting a child, as one call that always gives a child.
+// Starts a child. The call always returns a child.
 //
 // Node reports a failed spawn in three ways: it throws, it emits `error`, or it
-// gives an object without streams (when descriptors have run out). Here every
-// failure is a child that has ended already and says why.
+// returns an object without streams (when no descriptors are left). Here every
+// failure is a child that has ended already and has the reason.
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { Duplex, Readable, Writable } from 'node:stream'
@@ -13,7 +13,7 @@ import { ProcessGroup, type ProcessTree } from './process-tree.js'
 import { errorCode, errorText } from '../../text/error-text.js'
 import type { StdioServerConfig } from '../contracts/server-config.js'
 
-/** Whether each child gets a separate process group, which can be signalled as one. */
+/** Whether each child leads a process group, which can be signalled as one. */
 const hasGroups = process.platform !== 'win32'
 
 /** Descriptors 0, 1 and 2. */
@@ -42,7 +42,7 @@ export function spawnChild(
     if (pid === undefined) guardian.withdraw()
     else guardian.add(pid)
     const exited = exitOf(child)
-    // Without descriptors the streams are missing.
+    // Without free descriptors the streams are missing.
     if (!stdin || !stdout || !stderr) return { ...failed('EMFILE'), exited }
     const pipes = child.stdio.slice(STANDARD_STREAMS).filter((stream) => stream instanceof Duplex)
     const streams = { stdin, stdout, stderr, ...(pipes.length > 0 && { pipes }) }
@@ -66,7 +66,7 @@ function endings(
   let ended = false
   void exited.then(() => {
     ended = true
-    // Windows knows no group, and no children of a process that has ended.
+    // Windows has no groups, and no record of the children of a process that has ended.
     if (hasGroups) group.signal('SIGKILL')
     guardian.remove(pid)
   })
@@ -83,7 +83,7 @@ function endings(
 
 function exitOf(child: ChildProcess): Promise<ChildExit> {
   return new Promise((resolve) => {
-    // More than one may come, and an `error` without a listener would end the proxy.
+    // Several errors may occur, and an `error` without a listener would end the proxy.
     child.on('error', (error) =>
       resolve({ code: undefined, signal: undefined, spawnError: errorCode(error) ?? errorText(error) }),
     )
@@ -104,8 +104,8 @@ function failed(spawnError: string): Child {
   }
 }
 
-// Windows starts only `.exe` and `.com` by themselves: `npx`, `uvx` and most programs of npm are `.cmd` files, which
-// cross-spawn starts through `cmd.exe` with their arguments escaped.
+// Windows itself starts only `.exe` and `.com`. `npx`, `uvx` and most programs of npm are `.cmd` files, which
+// cross-spawn starts through `cmd.exe` with escaped arguments.
 
 type Spawn = (command: string, args: readonly string[], options: SpawnOptions) => ChildProcess
 
@@ -127,7 +127,7 @@ function crossSpawn(): Spawn {
   throw new TypeError('the package cross-spawn gives no function')
 }
 
-/** `scripts/build.mjs` bundles the package in the place of the call. */
+/** `scripts/build.mjs` replaces the call of this function with the bundled package. */
 function requireLate(path: string): unknown {
   // oxlint-disable-next-line no-restricted-globals -- this loads code, and nothing else.
   const { createRequire } = process.getBuiltinModule('node:module')
@@ -139,7 +139,7 @@ function isSpawn(value: unknown): value is Spawn {
   return typeof value === 'function'
 }
 
-// The environment of a child: an allow-list, and more only as configured.
+// The environment of a child: an allow-list, and the variables that the configuration adds.
 
 const posix = ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'LANG', 'TZ', 'TMPDIR']
 
@@ -160,11 +160,11 @@ const windows = [
   'USERPROFILE',
 ]
 
-/** Without these a server behind the proxy or the certificate authority of a company reaches nothing. */
+/** A server behind a company's proxy or certificate authority reaches nothing without these variables. */
 const network = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
 const networkOfEitherCase = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY']
 
-/** A name, or a password, in front of the host of an address. */
+/** A user name or password before the host of an address. */
 const login = /^(?:[a-z][a-z0-9+.-]*:)?(?:\/\/)?[^/?#]*@/i
 
 type Variables = Readonly<Record<string, string | undefined>>
@@ -177,7 +177,7 @@ function childEnvironment(
   const environment: Record<string, string> = {}
   for (const name of inherit === true ? everyName(own) : [...namesFor(own), ...inherit]) {
     const value = own[name]
-    // A value that is a shell function does not survive as a plain variable.
+    // An exported shell function does not survive as a plain variable.
     if (value !== undefined && !value.startsWith('()')) environment[name] = value
   }
   return Object.assign(environment, configured)
@@ -187,7 +187,7 @@ function everyName(own: Variables): string[] {
   return Object.keys(own).filter((name) => !name.toUpperCase().startsWith('MCPS_PROXY_'))
 }
 
-/** The allow-list. The address of a proxy with a login in it is passed only to a server whose configuration names the variable. */
+/** The allow-list, without addresses that contain a login. A configuration can name such variables. */
 function namesFor(own: Variables): string[] {
   const proxies = networkOfEitherCase.flatMap((name) => [name, name.toLowerCase()])
   const folders = Object.keys(own).filter((name) => name.startsWith('XDG_'))
@@ -200,7 +200,7 @@ export function spawnSpec(
   own: Readonly<Record<string, string | undefined>>,
 ): SpawnSpec {
   const { command, args, cwd, inheritEnv, env, sandbox } = config
-  // A program that confines another one passes signals on. It would end the program immediately if it got them from others too.
+  // The program that confines a server passes SIGTERM on to it, and would end immediately if it got a second one.
   const passesSignals = sandbox !== undefined
   return { command, args, cwd, env: childEnvironment(own, inheritEnv, env), passesSignals }
 }

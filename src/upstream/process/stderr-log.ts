@@ -1,4 +1,4 @@
-// A child's stderr: always drained, line by line into the log, never faster than anyone reads.
+// Reads the stderr of a child all the time, and logs a limited number of lines per second.
 
 import type { Readable } from 'node:stream'
 import type { Limits } from '../../limits.js'
@@ -26,7 +26,7 @@ export class StderrLog {
   #inWindow = 0
   #dropped = 0
 
-  /** `words` gets each line that is logged. */
+  /** `words` gets each logged line. */
   constructor(service: string, around: LogContext, redactor: Redactor, words?: LastWords) {
     this.#service = service
     this.#around = around
@@ -40,7 +40,7 @@ export class StderrLog {
       const lines = this.#push(chunk)
       if (chunk.length >= FULL_READ_BYTES) throttle.worked(lines)
     })
-    // A broken stderr loses log lines and nothing else.
+    // A broken stderr costs only log lines.
     for (const end of ['end', 'error', 'close']) stream.on(end, () => this.#end())
   }
 
@@ -78,7 +78,7 @@ export class StderrLog {
     this.#line = []
     this.#lineBytes = 0
     this.#isCut = false
-    // A flood costs little: what is not logged is not even read.
+    // The proxy does not even decode a line that it does not log, so a flood costs little.
     if (!this.#mayLog()) return
     const said = Buffer.concat(line).toString('utf8')
     const clean = isCut ? this.#redactor.beginning(said) : this.#redactor.clean(said)
@@ -117,25 +117,26 @@ export class StderrLog {
   }
 }
 
-// Why a program failed, as it said on stderr: the line that names the error, which is often not among the last.
+// Finds the reason for the failure of a program on its stderr: the line that names the error.
 //
-// Node writes the version and a stack behind the error, npm the place of its log, and Python the error last of all.
+// Node writes its version and a stack after the error, npm the place of its log, and Python the error last of
+// all.
 
 const KEPT_MAX = 200
 
 const SHOWN_MAX = 3
 
-/** How errors begin: each is the start of a line, since what is indented belongs to the error above. */
+/** The beginnings of errors. An indented line belongs to the error above. */
 const errors: readonly RegExp[] = [
-  // The type of an error of JavaScript, Python, Java or .NET.
+  // An error type of JavaScript, Python, Java or .NET.
   /^(?:Uncaught |Unhandled exception[.:] |Exception in thread "[^"]*" )?(?:[\w$]+[./:]+)*[\w$]*(?:Error|Exception)(?: \[\w+\])?: \S/,
   // Many programs begin with their name.
   /^(?:[\w./-]+: )?(?:fatal error|error|fatal|panic)(?:\[\w+\])?: \S/i,
-  // Every line of npm's begins so.
+  // Every error line of npm has this prefix.
   /^npm (?:error|ERR!) .*(?:is not in this registry|could not be found|No matching version|failed, reason:|Lock compromised)/,
 ]
 
-/** A frame of a stack, the last lines of Node, npm and Rust, an example behind a mistake, and marks without a word. */
+/** Stack frames, last lines of Node, npm and Rust, examples after an error, and lines without a letter. */
 const noise =
   /^\s+at \S|^Node\.js v\d|A complete log of this run|^note: run with|^For example: |^Run '.+ --help' for more information$|^[^\p{L}\p{N}]*$/u
 
@@ -147,13 +148,12 @@ export class LastWords {
     if (this.#lines.length > KEPT_MAX) this.#lines.shift()
   }
 
-  /** The line that names the error; empty where none does. */
   get error(): readonly string[] {
     const error = this.#lines.findLast((line) => errors.some((each) => each.test(line)))
     return error === undefined ? [] : [error]
   }
 
-  /** That line; the last ones where none names an error. */
+  /** The line that names the error, or else the last lines. */
   get lines(): readonly string[] {
     const { error } = this
     return error.length > 0 ? error : this.#lines.filter((line) => !noise.test(line)).slice(-SHOWN_MAX)

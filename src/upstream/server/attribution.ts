@@ -1,19 +1,19 @@
-// Which call a message of a server is about, where the message names none.
+// Finds the call of a message of a server that does not name one.
 //
-// That is known where only one call in flight can be meant. A call that was cancelled, timed out or cut from its answer counts
-// too: the server may still be processing it.
+// The call is known if only one call in flight is possible. A call that was cancelled, has timed out or has
+// lost its connection counts too, because the server may still process it.
 
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Call, ClientPort } from '../../calls/call.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
-/** Calls that are remembered at the same time; the oldest is forgotten first. */
+/** The most remembered calls; the oldest one is forgotten first. */
 const ABANDONED_MAX = 1024
 
-/** How long a server may ask or log for such a call, unless it answers the call, which the official SDK does not. */
+/** How long a server may send requests or logs for an abandoned call that it does not answer. */
 const ASK_MS = 60_000
 
-/** The client is remembered by its number, so that a client that has left can be collected. */
+/** The client is stored as a number, so that a client that has left can be collected. */
 interface AbandonedCall {
   readonly client: number
   readonly isOfSeveral: boolean
@@ -49,19 +49,18 @@ export class Attribution {
   }
 
   /**
-   * Whether a question on the stream of this call comes too late. Also long after the times of the limits: what comes on
-   * the stream of a call is about that call.
+   * Whether a request on the stream of this call comes too late. No time limit applies, because every message
+   * on the stream of a call is about that call.
    */
   isAbandoned(id: RequestId): boolean {
     return this.#abandoned.has(id)
   }
 
-  /** An answer has come after all, so the server is done with that call. */
+  /** A late answer shows that the server has finished the call. */
   answered(id: RequestId): void {
     this.#abandoned.delete(id)
   }
 
-  /** The one call in flight; undefined where there are several. */
   get only(): Call | undefined {
     return this.#only(() => true)
   }
@@ -70,25 +69,25 @@ export class Attribution {
     return this.#only(({ row }) => row.askable)
   }
 
-  /** The call that the server asks for, where it can only be one. */
+  /** The call of a request of the server, if only one is possible. */
   get askable(): Call | undefined {
     const found = this.oneAskable
     return found === undefined || this.mayConcernOthers(found.client) ? undefined : found
   }
 
-  /** The call that a log message is about, where it can only be one. */
+  /** The call of a log message, if only one is possible. */
   get logging(): Call | undefined {
     const found = this.#only(({ context }) => context.logLevel !== undefined)
     return found === undefined || this.#hasOfOther(found.client) ? undefined : found
   }
 
-  /** Whether the server may ask for an abandoned call of another client than this one. */
+  /** Whether a request of the server may be about an abandoned call of another client. */
   mayConcernOthers(client: ClientPort): boolean {
     const isAlone = this.#clients.only === client && client.profile.isSeveral !== true
     return !isAlone && this.#hasOfOther(client)
   }
 
-  /** Requests without a session that share a principal have one number, and may come from several clients. */
+  /** Stateless requests of one principal have one number, but may come from several clients. */
   #hasOfOther({ serial }: ClientPort): boolean {
     if (this.#abandoned.size === 0) return false
     const since = this.#runtime.now() - ASK_MS

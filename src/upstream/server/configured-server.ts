@@ -1,8 +1,8 @@
-// One configured server: which lanes and processes there are, and who uses them.
+// One configured server, with its lanes and processes.
 //
-// On stdio a server's own request carries no connection to the call that it belongs to.
-// So a process belongs either to clients that cannot be asked anything, or to one
-// client; `isolation` chooses otherwise.
+// On stdio a request of a server does not name its call. So a process belongs to one
+// client, or to clients that servers cannot ask for anything, unless `isolation` chooses
+// otherwise.
 
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { ClientPort } from '../../calls/call.js'
@@ -27,20 +27,20 @@ import type {
 } from '../contracts/upstream.js'
 import { type LaneScope, sharingFor } from './sharing.js'
 
-/** How often a server that retires looks whether its calls have ended. */
+/** How often a retiring server checks whether its calls have ended. */
 const IDLE_CHECK_MS = 20
 
 export class Server implements Upstream {
   readonly #context: ServerContext
   readonly #lanes = new Set<ServerLane>()
-  /** Those that several clients use, by their sharing, and by their principals where these share no process. */
+  /** The lanes of several clients, by their sharing, and by principal if principals share no process. */
   readonly #shared = new Map<string, ServerLane>()
   /** A server that was started elsewhere, until the first worker takes it. */
   #adopted: Dialed | undefined
 
   constructor(config: ServerConfig, behaviour: ServerKind, around: ProxyContext) {
     const isRemote = isOverNetwork(config)
-    // A program is what it is until it is started by another proxy.
+    // The era of a program does not change while the proxy runs.
     const eraMs = isRemote ? around.limits.remoteEraMs : Infinity
     const memory = new ServerMemory(around.runtime, around.kept.of(config), eraMs)
     const marked = new MarkedTools()
@@ -84,7 +84,7 @@ export class Server implements Upstream {
     return this.#context.config
   }
 
-  /** A fault of the proxy's own has left its connections in doubt: they end, and are opened anew. */
+  /** Ends and reopens all connections, which an internal error has left in doubt. */
   renew(why: string): void {
     for (const lane of this.#lanes) lane.renew(why)
   }
@@ -126,8 +126,8 @@ export class Server implements Upstream {
   attach(client: ClientPort): Lane {
     const { isolation, memory } = this.#context
     const { profile, opening, serial } = client
-    // Nothing of a client is kept in a server without sessions. With `shared` there is one lane for all clients, before and
-    // after that was found out.
+    // A server without sessions keeps no state of a client. With `shared`, all clients have one lane, before
+    // and after the proxy knows the era.
     const era = memory.era ?? memory.facts?.revision.era
     const isOpen = this.config.protocol === 'stateless' || (era === 'stateless' && isolation !== 'shared')
     const sharing = isOpen && opening === undefined ? 'plain' : sharingFor(isolation, client)
@@ -145,13 +145,12 @@ export class Server implements Upstream {
     return this.#context.ownStart === 'with-call'
   }
 
-  /** The lane of clients that can be asked nothing: of all, or of those of one principal. */
+  /** The lane of clients that cannot be asked, of all of them or of one principal. */
   #plainLane({ profile: { principal } }: ClientPort): ServerLane {
     const { isolation, separatesPrincipals } = this.#context
     return this.#sharedLane('plain', isolation !== 'shared' && separatesPrincipals() ? principal : undefined)
   }
 
-  /** The lane that all clients share, or those of one principal. */
   #sharedLane(sharing: 'plain' | 'shared', principal?: string): ServerLane {
     const key = principal === undefined ? sharing : `${sharing} ${principal}`
     const known = this.#shared.get(key)
@@ -211,7 +210,7 @@ export class Server implements Upstream {
     await Promise.all([...lanes.map((lane) => lane.close()), this.#adopted && endOf(this.#adopted)])
   }
 
-  /** The lane that says most of the server: one that nothing runs for says least. */
+  /** The lane with the most facts about the server; a lane without a process has the fewest. */
   get #best(): ServerLane | undefined {
     const lanes = [...this.#lanes]
     const connected = lanes.find(({ state }) => state === 'connected')

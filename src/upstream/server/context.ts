@@ -19,39 +19,37 @@ import type { Restarts } from './restarts.js'
 import type { RunningProcess, ServerAbout } from '../contracts/upstream.js'
 import type { ServerConfig, ServerTimes, StdioServerConfig } from '../contracts/server-config.js'
 
-/** The services of the proxy that servers work with. */
 export interface ProxyContext {
   readonly runtime: Runtime
   readonly log: LogSink
   readonly news: UpstreamNews
-  /** Whether every request over the network is logged. */
   readonly verbose: boolean
   /** The place of the person who can log in to remote servers. */
   readonly person: 'here' | 'elsewhere' | undefined
-  /** The pages of the front for the logins of a user; undefined where there are none, or the user cannot log in at the front. */
+  /** The login pages of the front; undefined without pages, or if the user cannot log in at the front. */
   readonly loginPages?: ((user: string) => OpenLoginPages | undefined) | undefined
   readonly limits: Limits['upstream']
   readonly open: OpenServer
   /** The taps of a new connection to this server. */
   readonly watch: (service: string) => PeerWatch
   readonly kept: KeptServers
-  /** Called with the secrets that a server hands out, such as session ids and cookies, and with the tokens of its login. */
+  /** Called with secrets of a server, such as session ids, cookies, and the tokens of its login. */
   readonly onSecrets?: ((secrets: readonly string[], service: string) => void) | undefined
-  /** Compares lists with `mcps.lock`; undefined where they are not locked, and a new object after each change of the lock. */
+  /** Compares lists with `mcps.lock`; undefined without a lock, and another object after each change. */
   readonly guard: () => ListGuard | undefined
-  /** Whether a process that only one client uses starts with its first call instead of with the client. */
+  /** When a process of only one client starts: with the client, or with its first call. */
   readonly ownStart: 'with-client' | 'with-call'
-  /** Whether a process serves clients of one principal only, where `isolation` is not `shared`. */
+  /** Whether a process serves only clients of one principal, unless `isolation` is `shared`. */
   readonly separatesPrincipals: () => boolean
-  /** Whether clients have names, of which each may have a login at a remote server. */
+  /** Whether clients have users, each of whom may have a login at a remote server. */
   readonly hasUsers: () => boolean
-  /** Variables of the proxy's own for every process that is started. */
+  /** Variables of the proxy for every process that it starts. */
   readonly marks: Readonly<Record<string, string>>
   /** Decides when processes start, counts them, and limits them. */
   readonly gate: StartGate
 }
 
-/** How the servers of one kind behave; some of it is configured for programs only. */
+/** How the servers of one kind behave. Some of it can be configured for programs only. */
 export interface ServerKind extends Pick<
   StdioServerConfig,
   'isolation' | 'concurrency' | 'processes' | 'idleTimeoutMs' | 'restart' | 'restartDelayMs' | 'onTimeout'
@@ -60,58 +58,55 @@ export interface ServerKind extends Pick<
   readonly redactor: Redactor
   /** Rejects with TransportError. */
   readonly dial: (known: KnownServer) => Dialed | Promise<Dialed>
-  /** Whether its start may install a package first. */
+  /** Whether a start may install a package first. */
   readonly installs?: boolean
-  /** Takes over a process that runs already; absent where servers of this kind are no processes. */
+  /** Adopts a process that runs already; absent if servers of this kind are not processes. */
   readonly adopt?: (running: RunningProcess) => Dialed
-  /** Whether a server says which call it asks about. */
+  /** Whether a request of the server names the call that it is about. */
   readonly questionsNameTheirCall: boolean
-  /** Whether a server that ends on the question which revisions it speaks is started anew. */
+  /** Whether the proxy starts a server again that ends on `server/discover`. */
   readonly startsAfterProbe: boolean
-  /** Whether a connection stays open while clients are attached, also when they have no calls. */
+  /** Whether a connection stays open while clients are attached, even without calls. */
   readonly staysForClients: boolean
-  /** How long a server has to answer the question which revisions it speaks; a server that is silent for longer ignores the question. */
+  /** The time for an answer to `server/discover`. A server that is silent for longer ignores the question. */
   readonly probeMs: number
-  /** Undefined where there are no logins, or nothing has connected yet. */
+  /** Undefined without logins, or before the first connection. */
   readonly logins?: () => ServerLogins | undefined
   /** The sandbox's description of itself; undefined before it runs. */
   readonly about?: () => ServerAbout | undefined
 }
 
-/** The logins to one server. */
 export interface ServerLogins {
-  /** Calls `wake` when a login was made or has ended, until that is cancelled. */
+  /** Calls `wake` when a login succeeds or ends, until the timer is cancelled. */
   onChange(wake: () => void): Timer
-  /** A call needs the login, so that the person is asked again. */
+  /** Asks the person again, because a call needs the login. */
   ask(): void
-  /** A login in the browser for which the first request of the client waits; resolves when it has ended. */
+  /** The login in the browser that the client's first request waits for; resolves when it has ended. */
   readonly underWay: Promise<void> | undefined
-  /** Listed while the server wants a login, where no browser opens by itself, or one client has opened the server. */
+  /** The login tool, listed while the server needs a login, if no browser opens or there is one client. */
   readonly tool: LoginTool | undefined
   close(): void
 }
 
-/** The context that the classes of one server share. `Server` alone changes what is not `readonly`. */
+/** The context that the classes of one server share. Only `Server` changes the members without `readonly`. */
 export interface ServerContext extends Omit<ProxyContext, 'open'>, Omit<ServerKind, 'dial'> {
   readonly service: string
   /** Names and filters may change while the server runs. */
   config: ServerConfig
-  /** Why the server has left the configuration, for people; undefined while it is in it. */
+  /** Why the server has left the configuration, for people; undefined before. */
   retiredBecause: string | undefined
   isClosed: boolean
-  /** Logs something about this server. */
   readonly tell: (level: LogLevel, message: string, details?: LogRecord['details']) => void
   /** Makes the server ready for calls on a new connection. */
   readonly open: (opening: Opening) => Promise<Opened>
-  /** The arguments of each tool that header fields repeat, from the last list of a server over the network. */
+  /** The arguments of each tool that header fields repeat, from the last list of a remote server. */
   readonly marked: MarkedTools
   readonly restarts: Restarts
   readonly memory: ServerMemory
-  /** Connects to the server, or takes the one that was started elsewhere. */
+  /** Connects to the server, or returns the connection to one that was started elsewhere. */
   readonly connect: () => Dialed | Promise<Dialed>
   /** Whether a server that was started elsewhere waits for its first worker. */
   readonly hasAdopted: () => boolean
-  /** Whether it is reached over the network. */
   readonly isRemote: boolean
   readonly times: ServerTimes
 }

@@ -1,19 +1,19 @@
 // The requests of a server right after the handshake, before any call.
 //
-// A server that asks for roots then, as server-filesystem does, refuses calls until it has them and has looked at the
-// folders. Calls wait until no question is open and the server has asked nothing for a moment.
+// A server that asks for roots then, such as server-filesystem, refuses calls until it has the roots and has
+// read the folders. Calls wait until no request is open and the server has been quiet for a moment.
 
 import type { RequestFrame } from '../../jsonrpc/frame.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 
-/** How long a server asks nothing before calls are sent: it asks for roots as soon as it may. */
+/** How long a server must be quiet before calls are sent. A server asks for roots as soon as it may. */
 const QUIET_MS = 250
 
-/** How long a client has to answer, which it does by itself. */
+/** How long a client has to answer, which needs no person. */
 const ANSWER_MS = 5000
 
-/** Questions that wait for a call of the client that they are for. */
+/** The most questions that wait for a call of their client. */
 const HELD_MAX = 16
 
 export class FirstQuestions {
@@ -21,11 +21,11 @@ export class FirstQuestions {
   readonly #ask: (frame: RequestFrame) => void
   readonly #onOver: () => void
   readonly #open = new Set<RequestId>()
-  /** Those that only a client can answer that has made a call. */
+  /** Questions that wait for a call, because only the client of a call can answer them. */
   #held: RequestFrame[] = []
   #timer: Timer
 
-  /** `ask` gets the questions that were kept; `onOver` is called once, when calls may be sent. */
+  /** `ask` gets the deferred questions; `onOver` is called once, when calls may be sent. */
   constructor(runtime: Pick<Runtime, 'setTimer'>, ask: (frame: RequestFrame) => void, onOver: () => void) {
     this.#runtime = runtime
     this.#ask = ask
@@ -38,7 +38,7 @@ export class FirstQuestions {
     this.#wait(ANSWER_MS, () => this.end())
   }
 
-  /** Keeps a question until there is a call during which it can be asked; false when there are too many. */
+  /** Keeps a question until a call exists during which it can be asked; false if there are too many. */
   defer(frame: RequestFrame): boolean {
     if (this.#held.length >= HELD_MAX) return false
     this.#open.delete(canonical(frame.id))
@@ -47,7 +47,7 @@ export class FirstQuestions {
     return true
   }
 
-  /** The server has its answer, or wants none any more. */
+  /** The server has its answer, or has withdrawn its request. */
   answered(id: RequestId): void {
     const key = canonical(id)
     const held = this.#held.filter((frame) => canonical(frame.id) !== key)

@@ -1,5 +1,5 @@
-// The clients of a lane, the log levels that they asked for, and what they follow; all of that is set again when the
-// server comes back.
+// The clients of a lane, with their log levels and subscriptions, which the proxy restores when the server
+// comes back.
 
 import { ChurnMap } from '../../jsonrpc/churn-map.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
@@ -13,7 +13,7 @@ import { asUpstreamError } from '../contracts/upstream-error.js'
 import type { ServerContext } from './context.js'
 import type { ServerConnection } from './server-connection.js'
 
-/** Requests for resources that are in flight together; there may be thousands. */
+/** The most subscription requests in flight at the same time; there may be thousands. */
 const AT_ONCE = 64
 
 type ClientsContext = Pick<ServerContext, 'service' | 'tell'> & {
@@ -32,9 +32,9 @@ export class LaneClients {
   readonly resources: Follows = new Follows()
   /** Tasks of the extension Tasks. */
   readonly tasks: Follows = new Follows()
-  /** A client has left, and the server may still work for it. */
+  /** Whether a client has left, for which the server may still work. */
   #mixed = false
-  /** The one client there is; undefined when what belongs to one cannot be told from what belongs to another. */
+  /** The only client; undefined if a message could belong to several clients. */
   only: ClientPort | undefined
 
   constructor(context: ClientsContext) {
@@ -53,7 +53,6 @@ export class LaneClients {
     return this.resources.size > 0 || this.tasks.size > 0
   }
 
-  /** What any client follows. */
   get topics(): Topic[] {
     return topicKinds.flatMap((kind) => [...this.followed(kind).names].map((name) => ({ kind, name })))
   }
@@ -82,7 +81,7 @@ export class LaneClients {
     this.#findOnly()
   }
 
-  /** One that asks nothing may be there beside it: the first lists may still be read when the first client calls. */
+  /** Ignores a client that makes no calls, such as one for the first lists. */
   #findOnly(): void {
     const few = this.size > 2 || this.#mixed ? [] : [...this]
     const [first, second] = few.filter(({ asksNothing }) => asksNothing !== true)
@@ -95,7 +94,6 @@ export class LaneClients {
     this.#levels.set(client, level)
   }
 
-  /** The most verbose level that any client asked for. */
   get level(): string | undefined {
     let most: string | undefined
     for (const level of this.#levels.values()) {
@@ -110,9 +108,9 @@ export class LaneClients {
       void this.#request(connection, 'logging/setLevel', `{"level":${quote(level)}}`)
   }
 
-  // Subscriptions. A server without sessions gets them as one filter, which its connection keeps.
+  // Subscriptions. A server without sessions gets all of them as one filter, which its connection keeps.
 
-  /** Resources of a subscription that is still in flight are left to that call. */
+  /** Subscribes again to granted resources. A subscription in flight belongs to its call. */
   resubscribe(connection: ServerConnection): void {
     if (connection.isStateless) return
     const { resources } = this
@@ -122,7 +120,7 @@ export class LaneClients {
     void eachAtOnce(granted, AT_ONCE, (uri) => this.#subscribe(connection, uri))
   }
 
-  /** Keeps who follows what; gives the call that the server gets, unless the server must not get it. */
+  /** Records a subscription or its end; returns the call for the server, if the server must get one. */
   passing(call: Call, subscribes: boolean, connection: () => ServerConnection | undefined): Call | undefined {
     const { client } = call
     const { kind, name } = topicOf(call)
@@ -138,19 +136,19 @@ export class LaneClients {
       call.fail(this.#full(followed === this.tasks ? 'tasks' : 'resources'))
       return undefined
     }
-    // Updates may come before the answer.
+    // Updates may arrive before the answer.
     if (isNew) followed.add(client, name, false)
     const follow = followed.at(name).get(client)
     if (follow !== undefined) follow.pending++
     const first = connection()
     return call.attempt({
       settled: (_attempt, outcome) => {
-        // The client may have ended it meanwhile, and may have begun anew.
+        // The client may have ended this subscription meanwhile, and begun another one.
         if (follow !== undefined && followed.at(name).get(client) === follow) {
           follow.pending--
           follow.isGranted ||= isResult(outcome)
           if (!follow.isGranted && follow.pending === 0) followed.remove(client, name)
-          // A process may grant it after another one has taken its place.
+          // A process may grant it after another process has taken its place.
           if (follow.isGranted && first !== undefined && connection() !== first)
             void this.#subscribe(connection(), name)
         }
@@ -188,7 +186,7 @@ export class LaneClients {
     })
   }
 
-  /** Follows each unsubscription, which over HTTP may overtake the subscription of a client that begins meanwhile. */
+  /** Repeated after each unsubscription, which over HTTP may overtake a new client's subscription. */
   async #subscribe(connection: ServerConnection | undefined, uri: string): Promise<void> {
     if (connection === undefined || !this.resources.has(uri)) return
     if (connection.isStateless) connection.listening?.renew()
@@ -205,15 +203,13 @@ export class LaneClients {
   }
 }
 
-/** That a client follows something. */
 interface Follow {
-  /** Whether the server has granted it. */
   isGranted: boolean
-  /** The requests of the client for it that are in flight. */
+  /** How many requests of the client for it are in flight. */
   pending: number
 }
 
-/** The clients of one lane that follow something: the first one asks the server for it, and the last one ends that. */
+/** The followers of each topic. The first client subscribes at the server, and the last unsubscribes. */
 export class Follows {
   readonly #clients = new Map<string, Map<ClientPort, Follow>>()
 
@@ -229,12 +225,11 @@ export class Follows {
     return this.#clients.has(name)
   }
 
-  /** The clients that follow exactly this. */
+  /** The clients that follow exactly this topic. */
   at(name: string): ReadonlyMap<ClientPort, Follow> {
     return this.#clients.get(name) ?? new Map()
   }
 
-  /** Whether this is the first one who follows it. */
   add(client: ClientPort, name: string, isGranted: boolean = true): boolean {
     const clients = this.#clients.get(name) ?? new Map<ClientPort, Follow>()
     clients.set(client, { isGranted, pending: 0 })
@@ -242,14 +237,13 @@ export class Follows {
     return clients.size === 1
   }
 
-  /** Whether this was the last one who followed it. */
   remove(client: ClientPort, name: string): boolean {
     const clients = this.#clients.get(name)
     if (clients === undefined || !clients.delete(client) || clients.size > 0) return false
     return this.#clients.delete(name)
   }
 
-  /** The client follows nothing here any more; returns what it followed. */
+  /** Removes the client everywhere; returns the topics that it followed. */
   takeAll(client: ClientPort): string[] {
     const followed = [...this.names].filter((name) => this.at(name).has(client))
     for (const name of followed) this.remove(client, name)
@@ -257,9 +251,7 @@ export class Follows {
   }
 
   /**
-   * The clients that follow this resource.
-   *
-   * The updated URI may be a sub-resource of the followed one (MCP, Resources: subscriptions).
+   * The clients that follow this resource, or a resource above it (MCP, Resources: subscriptions).
    */
   of(uri: string): Set<ClientPort> {
     const found = new Set(this.at(uri).keys())

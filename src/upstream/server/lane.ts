@@ -1,9 +1,9 @@
-// A lane: the processes of one server that one set of clients uses, and what these processes say.
+// A lane: the processes of one server for one set of clients, and the messages of these processes.
 //
-// Everything that a server says without naming a client is decided here. A message that cannot be tied to one client is refused or
-// logged, never broadcast. On stdio a request of a server does not name its call, so one askable call runs at a time in a
-// process that several clients share. `Worker` replaces a process that may still ask for a call of a client that has
-// cancelled it.
+// The lane finds the client of each message that does not name one. If several clients are possible, the
+// proxy refuses or logs the message and never broadcasts it. On stdio a request of a server does not name its
+// call, so in a process of several clients one askable call runs at a time. `Worker` replaces a process that
+// may still send requests for a call that another client has cancelled.
 
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
@@ -36,10 +36,10 @@ import type { ServerContext } from './context.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { Before, Lane, ServerGauges, ServerView, UpstreamState } from '../contracts/upstream.js'
 
-/** Processes that are started for a call one after the other, each of which ends before it has listed. */
+/** How often a call starts another process because the previous one ended before it had listed. */
 const SUCCESSORS_MAX = 3
 
-/** A server that has not answered for this long has failed. */
+/** A server without an answer for this long has failed. */
 const LIVED_MS = 30_000
 
 export class ServerLane implements Lane, ServerView {
@@ -49,17 +49,17 @@ export class ServerLane implements Lane, ServerView {
   readonly listed: ReadonlySet<ListKind>
   readonly lists: ServerLists
   readonly clients: LaneClients
-  /** As many as are busy, up to a limit; the first one gets the subscriptions. */
+  /** The processes: up to a limit, as many as are busy. The first one gets the subscriptions. */
   readonly #workers: Worker[] = []
   readonly #workersMax: number
-  /** Those that were opened, and have not ended; also those that others have replaced. */
+  /** The open connections, including those that others have replaced. */
   readonly #open = new Set<ServerConnection>()
   isClosed = false
-  /** The calls that began to wait for the lists of the server, while these are on their way. */
+  /** The calls that wait for lists of the server that are still to be read. */
   #callers: readonly Call[] = []
-  /** The lane whose lists its client sees until it uses this one. */
+  /** The lane whose lists the client sees until it uses this lane. */
   #standIn: ServerLane | undefined
-  /** The lanes for which this one is that. */
+  /** The lanes that show the lists of this one. */
   readonly #deferred = new Set<ServerLane>()
   /** Set while the lane of a principal has no client. */
   #ending: Timer | undefined
@@ -69,7 +69,7 @@ export class ServerLane implements Lane, ServerView {
   readonly #hurried = new Deferred<void>()
   #isUnreachable = false
 
-  /** `left` is called when the one client of the lane, or the last one of its principal, has left. */
+  /** `left` is called when the lane has lost its one client, or the last client of its principal. */
   constructor(context: ServerContext, scope: LaneScope, left: () => void) {
     this.#context = context
     this.#scope = scope
@@ -78,7 +78,7 @@ export class ServerLane implements Lane, ServerView {
     this.listed = this.lists.listed
     this.clients = new LaneClients(context)
     this.#workersMax = workersMax(context, scope)
-    // Requests that kept lists can answer are answered before a process is started.
+    // With kept lists, the first answers come before the start of a process.
     const isLater = !context.hasAdopted() && this.lists.isShowingKept
     if (!scope.startsOnCall && !context.config.lazy) this.#begin(isLater)
   }
@@ -104,7 +104,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   get #workersState(): UpstreamState {
-    // The first process is made a moment after its lane.
+    // The first process is created a moment after its lane.
     if (this.#workers.length === 0) return this.isClosed ? 'disconnected' : 'starting'
     const states = this.#workers.map((worker) => worker.state)
     if (states.includes('ready')) return 'connected'
@@ -154,20 +154,20 @@ export class ServerLane implements Lane, ServerView {
     if (!kinds.every(isThere)) this.startNow()
   }
 
-  /** Shows the lane of clients that can be asked nothing until a call comes: many clients only list. */
+  /** Shows another lane's lists until the first call, because many clients only list. */
   defer(standIn: ServerLane): void {
     this.#standIn = standIn
     standIn.#deferred.add(this)
   }
 
-  /** From now on the client sees what its own process says, and until that has started what is kept. */
+  /** Shows the client the lists of the process for itself, or kept lists until that process has started. */
   #endDeferral(): void {
     const standIn = this.#standIn
     if (standIn === undefined) return
     this.#standIn = undefined
     standIn.#deferred.delete(this)
     this.lists.showKept()
-    // A call that waits for the lists of the other lane waits for these from now on.
+    // A call that waited for the lists of the other lane waits for these from now on.
     this.#begin()
     const differing = listKinds.filter((kind) => standIn.items(kind) !== this.items(kind))
     for (const client of this.clients) client.listsChanged(differing)
@@ -183,7 +183,7 @@ export class ServerLane implements Lane, ServerView {
     this.#endDeferral()
     if (this.lists.hasNames) return
     if (this.failure?.reason === 'login-required') this.#context.logins?.()?.ask()
-    // Trying again without other credentials gets nowhere, and may lock them out.
+    // Another attempt with the same credentials is useless, and may lock them out.
     const isRefused = this.#workersFailure?.reason === 'unauthorized' && this.state !== 'starting'
     this.#callers = [...this.#callers.filter(({ settled }) => !settled), call]
     this.startNow()
@@ -224,7 +224,7 @@ export class ServerLane implements Lane, ServerView {
   call(call: Call, edits: readonly Edit[]): void {
     const own = this.#context.logins?.()?.tool
     const isOwn = own !== undefined && call.item === own.item.key && call.frame.method === 'tools/call'
-    // A server may have a tool of that name.
+    // A server may have a tool of that name itself.
     if (isOwn && this.view.items('tools').at(-1) === own.item) {
       call.deadline.times = this.#context.times
       return own.call(call, edits)
@@ -284,7 +284,7 @@ export class ServerLane implements Lane, ServerView {
     return undefined
   }
 
-  /** Another client of its principal may come soon: many clients leave after each request. */
+  /** Delays the end, because many clients leave after each request and return soon. */
   #endLater(): void {
     const { runtime, limits } = this.#context
     this.#ending?.cancel()
@@ -305,9 +305,9 @@ export class ServerLane implements Lane, ServerView {
     await Promise.all(this.#workers.map((worker) => worker.close()))
   }
 
-  // What its servers say:
+  // Messages of the servers:
 
-  /** The first process alone gets the subscriptions: each further one would report the same update again. */
+  /** Only the first process gets the subscriptions: a second one would report the same update again. */
   opened(connection: ServerConnection, server: OpenedServer, isFirst: boolean): void {
     const { facts } = server
     if (this.#open.size === 0) this.clients.renew()
@@ -326,18 +326,18 @@ export class ServerLane implements Lane, ServerView {
   /** A server without sessions sends notifications only on the stream of `subscriptions/listen`. */
   #listen(connection: ServerConnection, { capabilities }: ServerFacts): void {
     connection.listening = new ServerSubscription(this.#context, connection, capabilities, this)
-    // It may have ended while it said what it is.
+    // The connection may have ended during the handshake.
     if (connection.isOpen) connection.listening.renew()
     else connection.listening.close()
   }
 
-  /** Also on connections that others have replaced: their last answers must not wait for ever. */
+  /** Includes replaced connections, whose last answers must not wait for ever. */
   #readAll(on: boolean): void {
     for (const connection of this.#open) connection.read(on)
   }
 
   /**
-   * A remote server may cost money while a connection to it is open, so the connection ends when no client needs it.
+   * Whether a client needs the connection. An open connection to a remote server may cost money.
    */
   get isNeeded(): boolean {
     const { clients } = this
@@ -350,7 +350,7 @@ export class ServerLane implements Lane, ServerView {
     return this.#callers.some(({ settled }) => !settled)
   }
 
-  /** Lists are being read, a server waits for the answer of a client, or a task runs. */
+  /** Whether lists are being read, a server waits for the answer of a client, or a task runs. */
   get isAtWork(): boolean {
     const hasTasks = [...this.#open].some((connection) => connection.tasks.areWanted)
     return this.lists.busy || this.#isOwed || hasTasks
@@ -371,19 +371,19 @@ export class ServerLane implements Lane, ServerView {
     const { about, tasks } = connection
     const running = sharing === 'plain' ? undefined : (tasks.waitingFor(frame) ?? about.askable)
     const call = during ?? running ?? connection.waitingCall
-    // A client with a lane for itself can be asked at any time.
+    // A client with its own lane can be asked at any time.
     const client = sharing === 'own' ? this.clients.only : call?.client
     const isDeclared = this.#isDeclared(row, (call?.context ?? client?.profile)?.capabilities)
     const caller = call ?? about.oneAskable
     if (!isDeclared && caller !== undefined && !this.#isDeclared(row, caller.context.capabilities))
       caller.noteMissing(requiredCapabilities(questionOf(frame)))
-    // A server that several clients share does not know the capabilities of each of them.
+    // A server with several clients does not know the capabilities of each client.
     const isTold = sharing === 'own' || this.#isDeclared(row, this.#scope.declared)
     const mayCome = sharing === 'stateless' && isTold && client === undefined
     if (mayCome && connection.firstQuestions?.defer(frame) === true) return
     if (!isDeclared || !isTold || client === undefined) return this.#refuse(frame, connection)
     const onEnd = connection.pause(client, call)
-    // No server knows that a client could answer with a task.
+    // The proxy does not declare that clients can answer with a task.
     const edits = cutNamed(frame.params.members, ['task'], 'task')
     if (client.questions.ask({ frame, asker: connection, during: call, onEnd, edits })) return
     onEnd()
@@ -415,7 +415,7 @@ export class ServerLane implements Lane, ServerView {
         return
       case 'task':
         if (connection.isStateless) return this.#taskChanged(frame, connection)
-        // With one client and one server, the task need not have been begun by a call of this session.
+        // With one client and one server, a task may be older than this session.
         if (connection.tasks.onStatus(frame)) return
         if (this.#scope.opening !== undefined) return this.#toOnlyClient(frame, row, during)
         return this.#context.tell('debug', `${frame.method} is about a task that no client has here`)
@@ -429,14 +429,14 @@ export class ServerLane implements Lane, ServerView {
   }
 
   /**
-   * The call of a log message that names none, where only one call can be meant.
+   * The call of a log message that names none, if only one call is possible.
    *
-   * MCP 2025-06-18, Transports: what is said on the response to a request should relate to it, and what is said on the
-   * standalone stream should not. A server over HTTP has chosen by itself.
+   * MCP 2025-06-18, Transports: messages on the response to a request should relate to the request, and those
+   * on the standalone stream should not. So over HTTP the server itself has chosen.
    */
   #logging({ about, isStateless }: ServerConnection): Call | undefined {
     const { only } = this.clients
-    // A client without a session gets nothing that belongs to no call.
+    // A client without a session gets no message that belongs to no call.
     if (isStateless || only?.profile.revision.era === 'stateless') return about.logging
     const call = this.#context.questionsNameTheirCall ? undefined : about.only
     return call?.client === only ? call : undefined
@@ -445,7 +445,7 @@ export class ServerLane implements Lane, ServerView {
   #updated(frame: NotificationFrame, connection: ServerConnection): void {
     const uri = frame.params.members.string('uri')
     if (uri === undefined) return
-    // The subscription is a request of the proxy, so clients do not get its id.
+    // The subscription is the proxy's request, so clients do not get its id.
     const edits = connection.isStateless ? cutNamed(frame.params.meta, [SUBSCRIPTION_ID], 'subscription') : []
     for (const client of this.clients.resources.of(uri)) client.tell(frame, edits, undefined)
   }
@@ -473,7 +473,7 @@ export class ServerLane implements Lane, ServerView {
     this.lists.close(connection)
   }
 
-  // Its processes:
+  // The processes:
 
   get #first(): Worker {
     return this.#workers[0] ?? this.#addWorker()
@@ -492,8 +492,8 @@ export class ServerLane implements Lane, ServerView {
   }
 
   /**
-   * Only calls during which the server may ask are spread over several processes. A subscription or a log level holds in
-   * the process that got it, so other calls go to the first one.
+   * Only askable calls are spread over several processes. A subscription or a log level applies to the
+   * process that got it, so other calls go to the first one.
    */
   #workerFor(call: Call): Worker {
     if (!call.row.askable || this.#workersMax < 2) return this.#first
@@ -511,7 +511,7 @@ export class ServerLane implements Lane, ServerView {
     return worker
   }
 
-  /** With `isLater` the start is put off until after the first answers to clients. */
+  /** With `isLater` the start waits until after the first answers to clients. */
   #begin(isLater: boolean = false): void {
     if (this.startedAt !== undefined) return
     this.startedAt = this.#context.runtime.now()
@@ -525,18 +525,18 @@ export class ServerLane implements Lane, ServerView {
     })
   }
 
-  /** A start that is put off begins now. At the end of the lane it fails with the workers. */
+  /** Begins a delayed start now. At the end of the lane, the start fails with the workers. */
   startNow(): void {
     this.#hurried.resolve()
   }
 
-  /** The first connection is refused, and tried again: no list waits for that. */
+  /** Called when the first connection is refused and tried again. No list waits for that. */
   unreachable(): void {
     this.#isUnreachable = true
     this.#report([])
   }
 
-  /** The first attempt. The server is opened again when the person has logged in, or could not. */
+  /** The first attempt. It opens the server again after a login, or after a failed login. */
   async #launch(isLater: boolean): Promise<void> {
     const { runtime, gate } = this.#context
     if (isLater) await gate.putOff(this.#hurried.promise)
@@ -557,22 +557,22 @@ export class ServerLane implements Lane, ServerView {
 
   /** Resolves when the first process is ready, or its start has failed. */
   async #startFirst(): Promise<void> {
-    // The server puts the lane into place before its first process starts.
+    // `Server` registers the lane before its first process starts.
     await Promise.resolve()
     try {
       await this.#first.ready()
     } catch {
-      // The worker has logged it, and calls will say it.
+      // The worker has logged the error, and calls get it.
     }
   }
 
-  /** Whether a call waits for the lists of a process that ended before it had listed, and another one may list. */
+  /** Whether a call waits for the lists of a process that ended early, and another process may list. */
   get #needsSuccessor(): boolean {
     const wasUp = this.lists.server !== undefined && !isAboutCredentials(this.#workersFailure?.reason)
     return wasUp && this.isCalled && !this.lists.hasNames && this.#firstConnection === undefined
   }
 
-  /** The lists are known, or could not be read once more for a call that waits for what they have. */
+  /** Waits for the lists, and reads failed ones once more if a call waits for them. */
   #follow(started: Promise<void>): void {
     this.isPending = true
     const read = async (): Promise<void> => {
@@ -591,14 +591,14 @@ export class ServerLane implements Lane, ServerView {
   }
 
   #settle(): void {
-    // The opening request has its answer already, unless the server could not be reached.
+    // The opening request has an answer already, unless the server could not be reached.
     this.#scope.opening?.fail(this.#workersFailure?.body ?? shuttingDown())
-    // A start that was refused for want of room says nothing about the server.
+    // A start that was refused for lack of room is no evidence about the server.
     const failure = this.#workersFailure
     const isUnknown = this.isClosed || failure?.reason === 'overloaded'
     if (this.lists.server !== undefined || isUnknown) return
     const livedMs = this.#context.runtime.now() - (this.startedAt ?? 0)
-    // A process that was stopped before this says nothing about the next start, which may find what this one has installed.
+    // After such a short life, the next start may find a package that this one has installed.
     if (failure?.reason === 'timeout' && livedMs < LIVED_MS) return
     this.lists.startFailed(failure?.message ?? 'it did not start')
   }
@@ -608,14 +608,14 @@ export class ServerLane implements Lane, ServerView {
     for (const connection of this.#connections) this.clients.sendLevel(connection)
   }
 
-  /** Without kinds, for clients that wait for what the server has. */
+  /** Also called without kinds, for clients that wait for the lists. */
   #report(kinds: readonly ListKind[]): void {
     for (const lane of [...this.#deferred, this])
       for (const client of lane.clients) client.listsChanged(kinds)
   }
 }
 
-/** A call that waits for its client keeps its process, so that others of the same client need more. */
+/** A call that waits for its client keeps its process, so other calls of the client need more processes. */
 function workersMax({ processes, questionsNameTheirCall, limits }: ServerContext, scope: LaneScope): number {
   if (scope.sharing === 'own') return 1
   return holdsProcess(scope, questionsNameTheirCall)
@@ -623,7 +623,7 @@ function workersMax({ processes, questionsNameTheirCall, limits }: ServerContext
     : processes
 }
 
-/** The extension has no list, and a task of it can always be cancelled. */
+/** The extension Tasks has no list of tasks, and every task can be cancelled. */
 function askableOfTasks({ extensions, tasks }: ServerCapabilities): TaskCapabilities | undefined {
   return tasks ?? (extensions.has(TASKS) ? { list: false, cancel: true } : undefined)
 }

@@ -1,9 +1,9 @@
 // The subscription to a server without sessions: one request, whose response ends it.
 //
-// MCP 2026-07-28, Subscriptions; the extension Tasks: task status notifications. A subscription cannot
-// be changed: another request replaces it, and the old one is cancelled only once the server has acknowledged the new
-// one, so that nothing is missed between. Over HTTP each has a separate stream, on which messages may still be on
-// their way, so both stay open for a short time.
+// MCP 2026-07-28, Subscriptions; the extension Tasks: task status notifications. A subscription cannot be
+// changed: another request replaces it. The proxy cancels the old request only after the server has
+// acknowledged the new one, so that no notification is lost. Over HTTP each request has a separate stream, on
+// which messages may still be on their way, so both stay open for a short time.
 
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import { membersAt } from '../../jsonrpc/members.js'
@@ -24,20 +24,20 @@ import type { Timer } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
 import { callTimeout } from '../../calls/call-deadline.js'
 
-/** How long a server has to acknowledge a subscription: nothing has to be found out for it. */
+/** The time for the acknowledgement of a subscription, for which a server has nothing to find out. */
 const ACK_MS = 10_000
 
-/** What was on its way on the stream of the request before has come within this time. */
+/** The time for messages that are still on their way on the old stream. */
 const OVERLAP_MS = 1000
 
 interface Listening {
   readonly id: RequestId
-  /** While it waits to be acknowledged, or overlaps with its successor. */
+  /** Set while the request waits for its acknowledgement, or overlaps with its successor. */
   timer: Timer | undefined
   readonly filter: string
-  /** By `keyOf`. */
+  /** The keys of the topics, by `keyOf`. */
   readonly topics: ReadonlySet<string>
-  /** The topics that the server has accepted; undefined until it has acknowledged. */
+  /** The topics that the server has accepted; undefined until the acknowledgement. */
   honoured: ReadonlySet<string> | undefined
 }
 
@@ -52,7 +52,6 @@ export class ServerSubscription {
   readonly #lane: Pick<ServerLane, 'clients' | 'lists'>
   readonly #requests = new Set<Listening>()
   #current: Listening | undefined
-  /** Waits to be acknowledged. */
   #next: Listening | undefined
   #isFirst = true
   #isClosed = false
@@ -73,7 +72,7 @@ export class ServerSubscription {
   }
 
   renew(): void {
-    // The next request is looked at again when it is acknowledged.
+    // The acknowledgement of the next request calls this again.
     if (this.#isClosed || this.#retry !== undefined || this.#next !== undefined) return
     const topics = this.#lane.clients.topics.filter(({ kind }) => this.#tellsOf(kind))
     const filter = filterJson({ lists: this.#capabilities.changes, topics })
@@ -87,13 +86,13 @@ export class ServerSubscription {
     return kind === 'taskIds' ? extensions.has(TASKS) : subscribe
   }
 
-  /** Takes over a call by which a client begins or ends to follow something; the client is registered already. */
+  /** Carries out a call that begins or ends a subscription; the client is registered already. */
   async follows(call: Call): Promise<void> {
     const topic = topicOf(call)
     if (call.row.subscribes !== true) this.renew()
     else {
       const { runtime, service } = this.#context
-      // A server may take longer to acknowledge than a call may.
+      // The acknowledgement may take longer than the call may.
       const leftMs = call.deadline.endsAt - runtime.now()
       const isGranted = await within(this.#granted(topic), leftMs, runtime)
       if (isGranted === undefined) return call.fail(callTimeout(service, call, 'no answer'))
@@ -110,7 +109,7 @@ export class ServerSubscription {
     })
   }
 
-  /** Whether a notification was about the listening itself. */
+  /** Whether a notification was about the subscription itself. */
   onNotification(frame: NotificationFrame, row: ServerNotificationRow | undefined): boolean {
     if (row?.does === 'cancel') this.#cancelled(frame)
     else if (frame.method === 'notifications/subscriptions/acknowledged') this.#acknowledged(frame)
@@ -136,8 +135,8 @@ export class ServerSubscription {
   }
 
   /**
-   * The server tells what changes from now on; what has changed before it may not have told. On stdio the first reads of lists
-   * are sent behind the first request, so they miss no change; over HTTP they may overtake it.
+   * Reads lists again whose changes the server may not have reported before the subscription. On stdio the
+   * first reads follow the first request, so they miss no change; over HTTP they may overtake it.
    */
   #missed(): void {
     const { lists } = this.#lane
@@ -198,12 +197,12 @@ export class ServerSubscription {
         this.close()
       }
     } catch {
-      // The connection has ended, or the stream of this request.
+      // The connection or the stream of this request has ended.
     }
     this.#onEnded(one)
   }
 
-  /** A result means no more than a stream that breaks off: nothing comes any longer. */
+  /** A result has the same meaning as a broken stream: no further notification comes. */
   #onEnded(one: Listening): void {
     one.timer?.cancel()
     if (!this.#requests.delete(one) || this.#isClosed) return
@@ -225,7 +224,7 @@ export class ServerSubscription {
     })
   }
 
-  /** Answers the calls that wait for these topics, and those for topics that no client follows any more. */
+  /** Answers the calls that wait for these topics, or for topics that no client follows any more. */
   #settle({ topics, honoured }: Pick<Listening, 'topics' | 'honoured'>): void {
     this.#answer((topic) => {
       if (topics.has(keyOf(topic))) return honoured?.has(keyOf(topic)) === true
@@ -233,7 +232,7 @@ export class ServerSubscription {
     })
   }
 
-  /** Answers the calls that wait; a call for which `isGranted` gives nothing goes on waiting. */
+  /** Answers waiting calls. A call stays in the list if `isGranted` returns undefined. */
   #answer(isGranted: (topic: Topic) => boolean | undefined): void {
     this.#waiting = this.#waiting.filter((waiting) => {
       const granted = isGranted(waiting)

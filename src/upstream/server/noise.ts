@@ -1,8 +1,8 @@
 // Output of a server that is no message.
 //
-// Many servers print a greeting or warnings on stdout, and the proxy skips those. A server that prints nothing else for long
-// would take the time of all other servers, so its connection ends as after a crash. A message over the limit is refused
-// each time.
+// Many servers print a greeting or warnings on stdout, which the proxy skips. A server that prints only such
+// lines for long would take the time of all other servers, so its connection ends like after a crash. The
+// proxy refuses each message over the limit.
 
 import type { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
@@ -16,10 +16,8 @@ type NoiseContext = Pick<ServerContext, 'service' | 'redactor' | 'log'> & {
 
 type Details = Readonly<Record<string, unknown>>
 
-/** More frequent lines would hide other lines of the log. */
 const LOG_EVERY_MS = 1000
 
-/** The most bytes of a line that the log shows. */
 const SHOWN_BYTES = 200
 
 export class Noise {
@@ -32,7 +30,7 @@ export class Noise {
   #unlogged = 0
   #logsAt = 0
 
-  /** `end` is called once, when there is too much noise. */
+  /** `end` is called once, when the noise exceeds its limit. */
   constructor(context: NoiseContext, limits: Limits['upstream']['noise'], end: (what: string) => void) {
     this.#context = context
     this.#limits = limits
@@ -54,12 +52,11 @@ export class Noise {
     this.#add(bytes, () => `stdout has a line that is no JSON-RPC message: ${said()}`, { problem: message })
   }
 
-  /** A request of a server whose revision has no requests of servers. */
+  /** A request of a server, in a revision that has no such requests. */
   request(method: string): void {
     this.#add(0, () => `its request ${method} is dropped: its revision has none`, {})
   }
 
-  /** A message over the limit, which no call waits for. */
   oversize(id: RequestId | undefined, bytes: number): void {
     this.#log(() => 'a message over the limit was dropped', { id, bytes })
   }
@@ -75,7 +72,7 @@ export class Noise {
     this.#end(`wrote ${much} in a row that are no messages`)
   }
 
-  /** Logs once a second, with the number of what was not logged. */
+  /** Logs at most once a second, with the number of lines since the last time. */
   #log(what: () => string, details: Details): void {
     const { log, runtime, service } = this.#context
     this.#unlogged++

@@ -7,27 +7,24 @@ import { UpstreamError } from '../contracts/upstream-error.js'
 import type { ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
 
-/** Items that one log line names. */
 const NAMED_MAX = 10
 
-/** Some names, and how many more there are. */
 function someOf(names: readonly string[]): string {
   const more = names.length > NAMED_MAX ? `, and ${names.length - NAMED_MAX} more` : ''
   return `${names.slice(0, NAMED_MAX).join(', ')}${more}`
 }
 
-/** The most characters of an answer that is no list which an error shows. */
 const SHOWN_LENGTH_MAX = 200
 
-/** A list, and how long it holds; infinite unless the server says that of each page. */
+/** A list, and how long it is fresh; infinite unless each page has a time. */
 export interface ReadList {
   readonly items: readonly ListItem[]
   readonly ttlMs: number
-  /** How many items are not listed, because clients refuse them. */
+  /** How many items the list lacks, because clients refuse them. */
   readonly leftOut: number
 }
 
-/** `wasEmpty` says that nothing is known to be in the list. @throws UpstreamError */
+/** `wasEmpty` says that no item of the list is known. @throws UpstreamError */
 export async function readList(
   { redactor, limits, marked, isRemote, service, tell }: ServerContext,
   connection: ServerConnection,
@@ -47,7 +44,7 @@ export async function readList(
   for (let pages = 0; pages < pagesMax; pages++) {
     const frame = await connection.ask(listShapes[kind].method, params, patience)
     if (frame.kind === 'error') {
-      // A server may offer resources and know no templates: that is an empty list. One that had some is not well.
+      // A server may have resources but no templates, which means an empty list, unless it had some before.
       if (kind === 'templates' && wasEmpty) return { items, ttlMs: Infinity, leftOut: 0 }
       const why = frame.line.toString('utf8', frame.error.start, frame.error.end)
       throw broken(shown(why))
@@ -67,7 +64,7 @@ export async function readList(
       )
     if (isLast) {
       if (faults.length > 0) warn(`not listed, because clients refuse such items: ${someOf(faults)}`)
-      // Header fields repeat arguments of requests, which rules out tools whose arguments cannot be repeated so.
+      // Clients cannot call tools whose arguments no header field can repeat.
       const isMarked = kind === 'tools' && isRemote && connection.isStateless
       const ttlMs = ttls.length > pages ? Math.min(...ttls) : Infinity
       return { items: isMarked ? marked.listed(items, warn) : items, ttlMs, leftOut: faults.length }
@@ -80,7 +77,6 @@ export async function readList(
 
 const NONE: readonly ParamHeader[] = []
 
-/** Knows the marked arguments of each tool. */
 export class MarkedTools {
   readonly #marked = new Map<string, readonly ParamHeader[]>()
 
@@ -88,7 +84,7 @@ export class MarkedTools {
     return this.#marked.get(tool) ?? NONE
   }
 
-  /** The server has these; gives those that can be called. */
+  /** Stores the marked arguments of a new list; returns the tools that can be called. */
   listed(tools: readonly ListItem[], warn: (message: string) => void): readonly ListItem[] {
     this.#marked.clear()
     return tools.filter((tool) => this.#isUsable(tool, warn))

@@ -10,7 +10,7 @@ import type { ServerContext } from './context.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 
-/** A start that takes longer is reported as late: nearly every package is installed within this time. */
+/** A start that takes longer is reported as late. Nearly every package is installed within this time. */
 const LATE_MS = 10_000
 
 type News = ServerNews extends infer One
@@ -19,7 +19,7 @@ type News = ServerNews extends infer One
     : never
   : never
 
-/** Which process a report is about: `restarts` went before it for the same clients. */
+/** The process of a report; `restarts` is the number of earlier ones for the same clients. */
 export interface ReportedProcess {
   readonly client: number | undefined
   readonly restarts: number
@@ -88,7 +88,7 @@ export class ProcessReport {
     else this.#report({ state: 'stopped', cause, message: why })
   }
 
-  /** Undefined when the process has ended by itself. */
+  /** Undefined if the process has ended by itself. */
   get #stopCause(): StopCause | undefined {
     const { endedOnProbe, failure, isStopped } = this.#connection
     const { isClosed, retiredBecause } = this.#context
@@ -116,13 +116,13 @@ export class ProcessReport {
 
 /** Why the proxy has ended a process or a session of a server. */
 export type StopCause =
-  /** No client has used it for its idle time. */
+  /** No client has used the process for its idle time. */
   | 'idle'
-  /** The one client that it belonged to has left. */
+  /** The one client of the process has left. */
   | 'client-gone'
-  /** It is started anew immediately. */
+  /** The proxy starts the process again immediately. */
   | 'restart'
-  /** It has left the configuration, or was stopped or replaced. */
+  /** The server has left the configuration, or was stopped or replaced. */
   | 'retired'
   /** The proxy closes. */
   | 'closing'
@@ -130,52 +130,51 @@ export type StopCause =
 interface ServerProcessNews {
   readonly server: string
   readonly kind: ServerConfig['kind']
-  /** Of the child process, where there is one. */
+  /** The id of the child process, if there is one. */
   readonly pid: number | undefined
-  /** The client that it belongs to; undefined when clients share it. */
+  /** The client of the process; undefined if several clients share it. */
   readonly client: number | undefined
-  /** Milliseconds since it was started. */
+  /** Milliseconds since the start of the process. */
   readonly ms: number
 }
 
-/** A change of state of one process of a server, or of one session with a remote one. */
+/** A change of state of one process, or of one session with a remote server. */
 export type ServerNews = ServerProcessNews &
   (
     | { readonly state: 'starting' }
-    /** It takes calls, and its lists have been read, or could not be. */
+    /** The process takes calls, and its lists have been read or have failed. */
     | {
         readonly state: 'ready'
-        /** The protocol version that it speaks. */
+        /** The protocol version that the server speaks. */
         readonly revision: string
-        /** How that was found out. */
+        /** How the proxy has found out the era of the server. */
         readonly evidence: EraEvidence
         readonly tools: number
-        /** The names that the server uses, and its URIs; none of what it could not list. */
+        /** The server's own names and URIs; empty for lists that could not be read. */
         readonly names: Readonly<Record<ListKind, readonly string[]>>
-        /** How many went before it for the same clients. */
+        /** The number of earlier processes for the same clients. */
         readonly restarts: number
       }
-    /** It should be ready; clients still wait for it. Its start fails after `startTimeoutMs`. */
+    /** Clients still wait for the process. The start fails after `startTimeoutMs`. */
     | { readonly state: 'late'; readonly startTimeoutMs: number }
-    /** It could not be started, for want of a variable perhaps, or has ended by itself. */
+    /** The process could not be started, perhaps because a variable is missing, or has ended by itself. */
     | { readonly state: 'failed'; readonly reason: FailureReason; readonly message: string }
-    /** The proxy has ended it. */
+    /** The proxy has ended the process. */
     | { readonly state: 'stopped'; readonly cause: StopCause; readonly message: string }
   )
 
 /** The lists of a server have changed, or were read for the first time. */
 export interface ListsNews {
   readonly server: string
-  /** The client that the process belongs to; undefined when clients share it. */
+  /** The client of the process; undefined if several clients share it. */
   readonly client: number | undefined
   readonly changed: readonly ListKind[]
   /** How many items the server has, before filters. */
   readonly counts: Readonly<Record<ListKind, number>>
-  /** The length of these items, as the server wrote them. */
+  /** The bytes of these items, as the server wrote them. */
   readonly bytes: Readonly<Record<ListKind, number>>
 }
 
-/** The listener for news of servers. */
 export interface UpstreamNews {
   server(news: ServerNews): void
   lists(news: ListsNews): void

@@ -1,25 +1,25 @@
-// The crashes of one server, whichever of its processes they happen to, and when the server may be started again.
+// The crashes of all processes of one server, and the time of its next start.
 //
-// While no process has come up since the last crash, one start at a time tries the server, so that the number of clients
-// does not multiply the starts of a broken one.
+// If no process has come up since the last crash, only one start at a time tries the server, so that many
+// clients do not multiply the starts of a broken server.
 
 import type { Limits } from '../../limits.js'
 import { Deferred } from '../../runtime/deferred.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { UpstreamError } from '../contracts/upstream-error.js'
 
-/** The history of one server, shared by all its processes. */
+/** The crash history of one server, which all its processes share. */
 export class Restarts {
   readonly #policy: Limits['upstream']['restart']
   readonly #firstDelayMs: number
   readonly #runtime: Pick<Runtime, 'now' | 'random'>
   #recent: number[] = []
   #inARow = 0
-  /** The breaker has opened, and one crash opens it again. */
+  /** After the breaker has opened once, one crash opens it again. */
   #onTrial = false
   /**
-   * `proven`: a process has come up since the last crash. `unproven`: none has. `broken`: the breaker has opened, and none
-   * has come up since.
+   * `proven`: a process has come up since the last crash. `unproven`: none has. `broken`: the breaker has
+   * opened, and no process has come up since.
    */
   #state: 'proven' | 'unproven' | 'broken'
   failure: UpstreamError | undefined
@@ -29,7 +29,7 @@ export class Restarts {
   count = 0
   isLoginLogged = false
 
-  /** `wasWell` says that the server came up in an earlier run of the proxy. */
+  /** `wasWell` says that the server has come up in an earlier run of the proxy. */
   constructor(
     policy: Limits['upstream']['restart'],
     firstDelayMs: number,
@@ -50,7 +50,7 @@ export class Restarts {
     return this.#state === 'broken'
   }
 
-  /** How long to wait before a start that no call waits for. */
+  /** The delay before a start for which no call waits. */
   get waitMs(): number {
     return Math.max(0, this.#nextAt - this.#runtime.now())
   }
@@ -60,12 +60,12 @@ export class Restarts {
     return this.isBroken && (this.waitMs > 0 || this.#trial !== undefined)
   }
 
-  /** Resolves when the start has ended that tries the server now. */
+  /** Resolves when the start that tries the server has ended. */
   get trial(): Promise<void> | undefined {
     return this.isProven ? undefined : this.#trial?.promise
   }
 
-  /** A process starts, now; every start succeeds or fails. */
+  /** Records a start. Each start must end with `succeeded` or `failed`. */
   begin(): number {
     if (!this.isProven) {
       this.#trial ??= new Deferred()
@@ -75,13 +75,13 @@ export class Restarts {
   }
 
   succeeded(startedAt: number): void {
-    // A process that was started before the last crash does not show that another start would succeed.
+    // A process that was started before the last crash is no evidence that another start would succeed.
     if (startedAt >= this.#crashedAt) this.#state = 'proven'
     this.isLoginLogged = false
     this.#endTrial()
   }
 
-  /** `failure` is undefined when it says nothing of the server. Returns whether the breaker has opened. */
+  /** `failure` is undefined if the server is not its cause. Returns whether the breaker has opened. */
   failed(startedAt: number, failure: UpstreamError | undefined): boolean {
     const isLogin = failure?.reason === 'login-required'
     if (isLogin && this.isProven) this.#state = 'unproven'
@@ -96,9 +96,9 @@ export class Restarts {
   }
 
   /**
-   * A process that was started then has crashed; whether that has opened the breaker.
+   * Records the crash of a process that was started at that time; returns whether the breaker has opened.
    *
-   * Processes that were started before the last crash and end after it tell nothing new: they may have ended together.
+   * A crash does not count if the process was started before the last crash: both may have the same cause.
    */
   crashed(startedAt: number, failure: UpstreamError): boolean {
     if (startedAt < this.#crashedAt) return false
@@ -111,14 +111,14 @@ export class Restarts {
     this.#onTrial ||= opens
     this.#state = opens ? 'broken' : 'unproven'
     const delayMs = Math.min(this.#firstDelayMs * 2 ** this.#inARow++, delayMsMax)
-    // A person has to repair the credentials first, and a server may lock out a client that tries too often.
+    // A person must repair the credentials first, and a server may lock out a client that tries too often.
     const waitMs = opens ? holdMs : failure.reason === 'unauthorized' ? delayMsMax : delayMs
-    // Servers that crashed together do not come back together.
+    // Servers that crash together must not come back together.
     this.#nextAt = now + waitMs * (0.8 + 0.4 * this.#runtime.random())
     return opens
   }
 
-  /** A process has ended that was ready since then: whether the crashes before it are forgiven is decided now. */
+  /** Called when a process ends that was ready since `readyAt`. A long life forgives earlier crashes. */
   wasUp(readyAt: number): void {
     if (this.#runtime.now() - readyAt >= this.#policy.healthyMs) this.forgive()
   }

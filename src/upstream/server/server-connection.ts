@@ -34,33 +34,33 @@ import { Noise } from './noise.js'
 import { Tasks } from './server-tasks.js'
 import type { Worker } from './worker.js'
 
-/** How long a server has for an answer that shows that it is alive. */
+/** The time for an answer that shows that a server is alive. */
 const ALIVE_MS = 5000
 
-/** The system reports the ends of a process and of its pipes in any order, within this time. */
+/** The system reports the ends of a process and of its pipes in any order, but within this time. */
 const EXIT_WAIT_MS = 300
 
-/** Why a connection ended: by itself, because the server has forgotten the session, or because the proxy has stopped it. */
+/** Why a connection ended: by itself, by a forgotten session, or because the proxy has stopped it. */
 interface CloseReason extends DialEnd {
   readonly how: 'ended' | 'forgotten' | 'stopped'
 }
 
 type Budget = Exclude<keyof ServerTimes, 'settableIn'>
 
-/** One of a server's times, running. */
+/** One of the time limits of a server, with its end. */
 export interface Patience {
   readonly of: Budget
   readonly endsAt: number
 }
 
-/** A call that a connection has sent, until it has ended there. */
+/** A call that a connection has sent, until the call ends there. */
 export class SentCall implements CallHolder {
   readonly call: Call
   readonly edits: readonly Edit[]
   readonly #connection: ServerConnection
-  /** The id that the server knows the call by. */
+  /** The id of the call at the server. */
   id: RequestId
-  /** The server is being asked on its account whether it is alive. */
+  /** Whether the proxy checks that the server is alive because of this call. */
   isChecked = false
   isOver = false
 
@@ -79,7 +79,6 @@ export class SentCall implements CallHolder {
 export class ServerConnection implements PeerOwner<SentCall>, Asker {
   readonly service: string
   readonly dialed: Dialed
-  /** Resolves when the process has ended, or the session. */
   readonly finished: Deferred<void> = new Deferred()
   readonly #deadlines: Deadlines
   readonly tasks: Tasks
@@ -92,17 +91,17 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   readonly #context: ServerContext
   readonly #peer: Peer<SentCall>
   readonly #noise: Noise
-  /** The first reason that was known. A server that did not end by itself may still finish what it was asked before. */
+  /** The first known reason. A server that the proxy stops may still finish earlier requests. */
   #closed: CloseReason | undefined
-  /** Runs out when no further answer of a stopping server is waited for. */
+  /** Ends the wait for the last answers of a stopping server. */
   #lastAnswers: Timer | undefined
-  /** The server owes its first answer, to `server/discover`; a server that has answered anything does not end on that question. */
+  /** Whether `server/discover` waits for the first answer. Only then can a server end on that question. */
   #isProbing = false
   /** Undefined before the handshake. */
   facts: ServerFacts | undefined
-  /** Calls wait until these are answered; undefined when calls may be sent. */
+  /** Calls wait until these requests are answered; undefined when calls may be sent. */
   firstQuestions: FirstQuestions | undefined
-  /** The subscription to changes of such a server; only the first connection of a lane has one. */
+  /** The subscription at a stateless server; only the first connection of a lane has one. */
   listening: ServerSubscription | undefined
   #answers = 0
 
@@ -125,7 +124,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     })
   }
 
-  /** The server has forgotten a session in which it had answered more than the handshake: that is no crash. */
+  /** Whether the server forgot a session in which it had answered calls. That is no crash. */
   get isSpent(): boolean {
     return this.#closed?.how === 'forgotten' && this.#answers > 1
   }
@@ -134,7 +133,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     return this.#closed?.how === 'stopped'
   }
 
-  /** Whether its channel is open; the process may have ended already. */
+  /** Whether the channel is open; the process may have ended already. */
   get hasChannel(): boolean {
     return this.#peer.open
   }
@@ -144,7 +143,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     return this.#peer.open && this.#closed === undefined
   }
 
-  /** Why the connection ended. */
   get failure(): UpstreamError {
     const { reason, message, details } =
       this.#closed ?? thatServer(this.service, 'closed', 'closed its connection')
@@ -156,8 +154,9 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   }
 
   /**
-   * Begins to read and shakes hands, with the client's own request where that is to reach the server. @throws
-   * UpstreamError
+   * Begins to read and opens the server, with the client's own `initialize` if the server must get it.
+   *
+   * @throws UpstreamError
    */
   async start(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
     this.#peer.start()
@@ -169,7 +168,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     return opened
   }
 
-  /** The server knows no sessions, so it gets no notifications of a session and no responses. */
+  /** Whether the server has no sessions, so that it gets no notifications of a session and no responses. */
   get isStateless(): boolean {
     return this.facts?.revision.era === 'stateless'
   }
@@ -178,7 +177,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     return this.facts?.revision.outputs ?? 'objects'
   }
 
-  /** A server that has listed before is installed. */
+  /** The time limit of a start. A server that has listed before is installed already. */
   get startBudget(): Budget {
     return this.#context.memory.kept?.description === undefined ? 'firstStartTimeoutMs' : 'startTimeoutMs'
   }
@@ -206,8 +205,9 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   }
 
   /**
-   * Waits for the answer to a question that the server may not know. @throws UpstreamError where what has happened says
-   * nothing of what the server knows
+   * Waits for the answer to a request that the server may not know.
+   *
+   * @throws UpstreamError if the failure is no evidence that the server does not know the request
    */
   async #probe(asked: Promise<ResponseFrame>): Promise<Probed> {
     const { probeMs, runtime } = this.#context
@@ -241,8 +241,8 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   }
 
   /**
-   * The server has ended on the question which revisions it speaks, so it is started anew immediately, and not asked. A server
-   * that says on stderr why it could not start would only say it twice.
+   * Whether the server ended on `server/discover`, so that it must be started again without the question. A
+   * server with another reason on stderr is not started again, because it would only fail again.
    */
   get endedOnProbe(): boolean {
     return (
@@ -252,13 +252,13 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     )
   }
 
-  /** Begins to wait; several requests may share one patience. */
+  /** Starts a time limit, which several requests may share. */
   patience(of: Budget): Patience {
     const { runtime, times } = this.#context
     return { of, endsAt: runtime.now() + times[of] }
   }
 
-  /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
+  /** Sends a request of the proxy itself; `params` is raw JSON. @throws UpstreamError */
   ask(
     method: string,
     params: string,
@@ -300,7 +300,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
 
   #unanswered(id: RequestId, method: string, { of }: Patience): UpstreamError {
     const ms = this.#context.times[of]
-    // Only now: the id of an answered request may already belong to another request.
+    // Not earlier: the id of an answered request may already belong to another request.
     this.#peer.retire(id)
     // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
     if (!handshakes.includes(method)) this.#cancelRequest(id, 'the request timed out')
@@ -324,7 +324,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     if (!on || this.#closed?.how !== 'ended') this.dialed.connection.read(on)
   }
 
-  /** `why` explains the error of the calls in flight, where the server is to come back. */
+  /** `why` explains the error of calls in flight if the server will be started again. */
   async stop(why?: string): Promise<void> {
     const { limits, runtime } = this.#context
     const end =
@@ -334,7 +334,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#because('stopped', end)
     this.listening?.close()
     this.#peer.failOwn()
-    // A server that is being stopped may still answer before it gets a signal, and these answers count.
+    // A stopping server may still answer before it gets a signal, and these answers count.
     const { stdinWaitMs } = limits.ladder
     this.#lastAnswers ??= runtime.setTimer(stdinWaitMs, () => this.#failUnanswered())
     await endOf(this.dialed)
@@ -356,7 +356,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#deadlines.watch(call)
   }
 
-  /** A server without sessions has no request to subscribe or unsubscribe, but one subscription for all clients. */
+  /** A server without sessions has one subscription for all clients, and no request to subscribe. */
   #follow(sent: SentCall): void {
     void (this.listening?.follows(sent.call) ?? sent.call.fail(notFollowed(this.service, '')))
     this.#end(sent)
@@ -373,7 +373,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     })
   }
 
-  /** The client is asked: the time of the calls that it may be about stands still until what this gives is called. */
+  /** Pauses the deadlines of calls that a question may be about; returns a function that resumes them. */
   pause(client: ClientPort, during: Call | undefined): () => void {
     const isThat = (call: Call): boolean => (during === undefined ? call.client === client : call === during)
     const { runtime } = this.#context
@@ -388,7 +388,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     }
   }
 
-  /** Passes progress on with the client's own token; false when no call has this token. */
+  /** Forwards progress with the client's own token; false if no call has this token. */
   #progressed(frame: NotificationFrame): boolean {
     const span = frame.params.members.span('progressToken')
     const id = span && canonicalAt(frame.line, span.start, span.end)
@@ -406,13 +406,14 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     return true
   }
 
-  /** A call that reads goes to the next connection, once. Any other call may have had an effect, so it is not made twice. */
+  /** A call that only reads is sent once more on the next connection. Others may have had an effect. */
   #mayRepeat({ call }: SentCall): boolean {
     return !call.settled && !call.wasAsked && call.row.reads === true && call.repeats === 0
   }
 
   /**
-   * A session is opened anew once for each call that is refused in it: what is refused there too is refused for good.
+   * Whether a call may open another session. A refusal allows this once for each call; a second refusal is
+   * final.
    */
   #mayFollow(call: Call, { details }: TransportError): boolean {
     if (call.isAboutTask) return false
@@ -453,7 +454,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     if (!call.isAboutTask) this.#timedOut()
   }
 
-  /** A server that answers another request is alive: the call has its time anew, up to the total time. */
+  /** Extends the deadline of a call, up to the total time, if the server answers another request. */
   #check(sent: SentCall): void {
     sent.isChecked = true
     sent.call.deadline.check(this.#context.runtime.now() + ALIVE_MS)
@@ -462,7 +463,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     void this.#isAlive().then((isAlive) => this.#checked(isAlive))
   }
 
-  /** Whether the server answers a request that costs it nothing; an error is an answer too. */
+  /** Whether the server answers a cheap request; an error is an answer too. */
   async #isAlive(): Promise<boolean> {
     const method = this.isStateless ? 'server/discover' : 'ping'
     try {
@@ -482,7 +483,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     }
   }
 
-  /** The client has cancelled the call, or is gone. */
   cancel(sent: SentCall, frame: NotificationFrame | undefined): void {
     if (sent.isOver) return
     const span = frame?.params.members.span('requestId')
@@ -493,7 +493,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#end(sent)
   }
 
-  /** `id` is the one that the server knows. */
   #cancelRequest(id: RequestId, reason: string): void {
     const params = `{"requestId":${id},"reason":${quote(reason)}}`
     this.#peer.notify('notifications/cancelled', params, { cancels: id })
@@ -509,7 +508,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   }
 
   #end(sent: SentCall): void {
-    // The error of one call may close the connection of a client, which cancels its others.
+    // The error of one call may close the connection of a client, which cancels the client's other calls.
     if (sent.isOver) return
     sent.isOver = true
     sent.call.deadline.goOn(this.#context.runtime)
@@ -517,7 +516,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     if (this.#onIdle !== undefined && this.#peer.forwarded.length === 0) this.#onIdle()
   }
 
-  // Asker: a client's side of what this server asked.
+  // Asker: answers of clients to requests of this server.
 
   answered(frame: ResponseFrame, id: RequestId): void {
     this.firstQuestions?.answered(id)
@@ -533,7 +532,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#peer.pass(frame, edits)
   }
 
-  // PeerOwner: what the server says.
+  // PeerOwner: messages of the server.
 
   request(frame: RequestFrame, during: SentCall | undefined, _reply?: unknown, stream?: RequestId): void {
     this.#noise.message()
@@ -573,7 +572,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#noise.message()
   }
 
-  /** The call was refused and not begun: it is made once more when what it was made with is known anew. */
+  /** Reads the outdated facts again, and repeats the refused call once. The server has not begun it. */
   async #outdated(sent: SentCall, { what, outcome }: Outdated): Promise<void> {
     const { call, edits } = sent
     const { lists } = this.#lane
@@ -587,7 +586,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     if (!call.settled) this.#worker.call(call, edits)
   }
 
-  /** The call waits for its client and holds no slot; it comes back in the same bytes. */
+  /** The call waits for its client without a slot. It returns with the same bytes. */
   #needsInput(sent: SentCall, frame: ResultFrame): void {
     const { call, edits } = sent
     this.#end(sent)
@@ -643,7 +642,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#lastAnswers?.cancel()
     this.#deadlines.stop()
     const deadline = Math.min(...this.calls.map((call) => call.deadline.endsAt))
-    // The exit says more than the end of the stream, and follows it closely.
+    // The exit explains more than the end of the stream, and follows it closely.
     void this.#explained(deadline).then(() => {
       if (cause !== undefined) this.#context.tell('debug', cause.message)
       this.#failUnanswered()
@@ -663,7 +662,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     void this.#worker.restart(this, why)
   }
 
-  /** Nothing more is read of it, and it ends like one that has closed its connection. */
+  /** Stops reading, and ends like a server that has closed its connection. */
   #giveUp(what: string): void {
     this.read(false)
     this.#exited({ reason: 'invalid-answer', message: `'${this.service}' ${what}` })
@@ -677,7 +676,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#closed ??= { how, reason, message, details }
   }
 
-  /** Waits for the exit that explains the end of the connection, but not for long, and not past `deadline`. */
+  /** Waits a short time, not past `deadline`, for the exit that explains the end of the connection. */
   async #explained(deadline: number = Infinity): Promise<void> {
     const { runtime } = this.#context
     const leftMs = Math.max(0, deadline - runtime.now())
@@ -692,20 +691,19 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   }
 }
 
-/** Ends the process, or the session; resolves when it is gone. */
 export function endOf(dialed: Dialed): Promise<void> {
   return dialed.stop?.() ?? dialed.connection.close()
 }
 
 const handshakes: readonly string[] = ['initialize', 'server/discover']
 
-/** How a process ends that cannot bear a question: without a word, or with words about the question. */
+/** The end of a process that fails on the question: without a reason, or with a reason about the question. */
 const endsOnQuestions = /exited (?:with code -?\d+|by \w+)$|discover|initiali[sz]|method|protocol/i
 
-// A server over the network refuses a question that it does not know with a status (MCP 2026-07-28, Streamable HTTP,
+// A remote server refuses an unknown request with a status (MCP 2026-07-28, Streamable HTTP,
 // Backward Compatibility).
 
-/** Of credentials, of time, of too many requests: these say nothing of what the server knows. */
+/** Statuses about credentials, time or the number of requests, which do not show what the server knows. */
 const inconclusive: readonly unknown[] = [401, 403, 408, 429]
 
 function refusesUnknown({ reason, details }: UpstreamError): boolean {
@@ -718,12 +716,12 @@ function isOfTask({ keeper, row }: Call): boolean {
   return keeper !== undefined || row.route.to === 'task'
 }
 
-/** The limit is the default, and the server is not known to be stuck. */
+/** Whether the limit is the default, and the server may still be at work. */
 function mayBeAtWork({ call: { deadline }, isChecked }: SentCall): boolean {
   return deadline.times.settableIn !== undefined && deadline.budget === 'timeoutMs' && !isChecked
 }
 
-/** Whether the progress goes on from where an earlier round of the call had come (MCP, Utilities: progress). */
+/** Whether the progress exceeds that of earlier rounds of the call (MCP, Utilities: progress). */
 function isNewProgress(call: Call, { line, params }: NotificationFrame): boolean {
   const span = params.members.span('progress')
   const progress = span === undefined ? Number.NaN : Number(rawAt(line, span))
@@ -732,12 +730,11 @@ function isNewProgress(call: Call, { line, params }: NotificationFrame): boolean
   return true
 }
 
-/** The statuses of a gateway that had no answer of the server in time (RFC 9110, 15.6.3 and 15.6.5). */
+/** The statuses of a gateway that got no answer from the server in time (RFC 9110, 15.6.3 and 15.6.5). */
 const gatewayStatuses: readonly unknown[] = [502, 504]
 
 const cuts: readonly string[] = ['TRANSPORT_CLOSED', 'TRANSPORT_IO', 'TRANSPORT_TIMEOUT']
 
-/** Whether the server may still be at work on a call that has failed. */
 function mayStillRun({ code, details }: TransportError): boolean {
   return cuts.includes(code) || (code === 'TRANSPORT_STATUS' && gatewayStatuses.includes(details?.['status']))
 }

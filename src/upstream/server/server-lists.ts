@@ -1,9 +1,10 @@
-// The lists of a server as one lane knows them: kept of an earlier start, said by another process, or read from its own.
+// The lists of a server for one lane: kept from an earlier start, copied from another lane, or read from a
+// process.
 //
-// A list is read when the first process of the lane opens, when a process says that it has changed, and again where that
-// failed. A list that cannot be read stays as it was, so that a server which comes back half does not look as if it had
-// nothing. Clients get all of it as `mcps.lock` lets them see it; accepted items stay the same objects, with the bytes of the
-// server.
+// The proxy reads a list when the first process of the lane opens, when a process reports a change, and again
+// after a failure. A list that cannot be read stays unchanged, so that a server which is only partly back
+// does not appear empty. `mcps.lock` decides which items clients see. Accepted items stay the same objects,
+// with the bytes of the server.
 
 import type { OpenedServer, ServerFacts } from '../../mcp/eras/server-opener.js'
 import { upstreamFailed } from '../../mcp/error-codes.js'
@@ -28,23 +29,22 @@ const NOTHING: readonly ListItem[] = []
 const lockedKinds = ['tools', 'prompts'] as const
 
 class ListState {
-  /** Of this start or an earlier one. Items that did not change stay the same objects. */
+  /** From this start or an earlier one. Unchanged items stay the same objects. */
   items: readonly ListItem[] = NOTHING
-  /** How many more the server has, which clients would refuse. */
+  /** How many items are left out, because clients would refuse them. */
   leftOut = 0
   listedAt: number | undefined
-  /** When it is out of date, where the server has given a time. */
+  /** When the list is out of date, if the server has given a time. */
   expiresAt = Infinity
   reading: Promise<void> | undefined
-  /** The connection that has reported a change while it was read. */
+  /** The connection that has reported a change during the read. */
   stale: ServerConnection | undefined
-  /** It is read because a process says that it has changed. */
+  /** Whether the list is read because a process has reported a change. */
   isReported = false
-  /** Reads in a row that failed; while none fails, those that changed nothing although a change was reported. */
+  /** Failed reads in a row; without failures, reads after a reported change that found no change. */
   useless = 0
-  /** A reported change is not read before this: some servers report one whenever their list is read. */
+  /** The end of the pause after a reported change. Some servers report a change after every read. */
   pauseEndsAt = -Infinity
-  /** Runs until it is read again. */
   timer: Timer | undefined
 }
 
@@ -52,42 +52,38 @@ export class ServerLists {
   readonly #context: ServerContext
   readonly #scope: LaneScope
   readonly #onChange: (kinds: readonly ListKind[]) => void
-  /** The latest description that a process gave, and how its revision was found out; undefined before the first handshake. */
+  /** The latest description of a process, and how its era was found; undefined before the first handshake. */
   server: OpenedServer | undefined
   readonly #states: Readonly<Record<ListKind, ListState>> = ofEach(() => new ListState())
   readonly #listedKinds = new Set<ListKind>()
   /** The lists that were read, and those that the server does not have. */
   readonly listed: ReadonlySet<ListKind> = this.#listedKinds
   readonly #failures = new Map<ListKind, UpstreamFailure>()
-  /** A tool of the proxy's own, which is listed behind those of the server until these have been read. */
+  /** A tool of the proxy, listed behind those of the server until the server's tools have been read. */
   #ownTool: ListItem | undefined
-  /** The last verdict of the lock, and everything that it depends on. */
   #judged: { readonly inputs: readonly unknown[]; readonly verdict: Verdict | undefined } | undefined
-  /** The last list with a tool of the proxy's own. */
   #extended: { readonly judged: readonly ListItem[]; readonly items: readonly ListItem[] } | undefined
   #wasBlocked: string | undefined
 
-  /** Whether what this server says is kept for the next start, and not only what the processes of other lanes say. */
+  /** Whether the lists of this lane are kept for the next start, even if other lanes have some. */
   readonly #keeps: boolean
-  /** Whether a description of an earlier start was there at this one. */
+  /** Whether this start of the proxy had a description from an earlier one. */
   readonly wasKept: boolean
-  /** The facts of an earlier run, and the description that is shown; undefined once this start has ended. */
+  /** The facts of an earlier run, and the shown description; undefined after the start. */
   #kept: { readonly facts: KeptFacts | undefined; shown: Described | undefined } | undefined
 
-  /** The connection of the process whose lists these are. */
   #connection: ServerConnection | undefined
-  /** Resolves when the reads that the start of a process began have ended. */
+  /** Resolves when the reads after the start of a process have ended. */
   firstReads: Promise<void> = Promise.resolve()
   #rounds = 0
-  /** The login that the server wants. */
   #login: { readonly why: UpstreamFailure; readonly watch: Timer } | undefined
 
-  /** `onChange` names the lists that have changed; none where one was read, or could not be. */
+  /** `onChange` gets the changed lists, and an empty array after each read or failed read. */
   constructor(context: ServerContext, scope: LaneScope, onChange: (kinds: readonly ListKind[]) => void) {
     this.#context = context
     this.#scope = scope
     this.#onChange = onChange
-    // The lists of a client's own process may differ from those of the common lane, which other clients see.
+    // The lists of a process for one client may differ from those that other clients see.
     this.#keeps = !scope.startsOnCall || context.isolation === 'session'
     const { kept, described } = context.memory
     this.#kept = { facts: kept, shown: undefined }
@@ -95,12 +91,11 @@ export class ServerLists {
     this.showKept()
   }
 
-  /** Before the lock, and without a tool of the proxy's own. */
+  /** The items before the lock, and without a tool of the proxy. */
   items(kind: ListKind): readonly ListItem[] {
     return this.#states[kind].items
   }
 
-  /** How many items of all lists are left out, because clients would refuse them. */
   get leftOut(): number {
     return Object.values(this.#states).reduce((sum, state) => sum + state.leftOut, 0)
   }
@@ -122,13 +117,13 @@ export class ServerLists {
     return this.#rounds > 0 || failed.some((kind) => this.#states[kind].timer !== undefined)
   }
 
-  /** Why the last read of some list failed, or the login that calls need; undefined when nothing is wrong. */
+  /** Why the last read of a list failed, or the login that calls need; undefined without a problem. */
   get failure(): UpstreamFailure | undefined {
     const [why] = this.#failures.values()
     return why ?? this.#login?.why
   }
 
-  /** Lists the tool by which a person logs in, where there is one, unless the server has one of that name. */
+  /** Lists the login tool, if there is one, unless the server has a tool of that name. */
   showLoginTool(): void {
     const tool = this.#context.logins?.()?.tool?.item
     if (tool === undefined || this.#ownTool === tool) return
@@ -137,7 +132,7 @@ export class ServerLists {
     this.#announce(['tools'])
   }
 
-  // The lists as clients see them.
+  // The lists that clients see.
 
   get facts(): ServerFacts | undefined {
     const facts = this.#reported
@@ -155,12 +150,12 @@ export class ServerLists {
     const judged = verdict?.lists.get(kind) ?? all
     const tool = this.#ownTool
     if (kind === 'prompts' || tool === undefined) return judged
-    // The result is the same array for the same items.
+    // The same items give the same array.
     if (this.#extended?.judged !== judged) this.#extended = { judged, items: [...judged, tool] }
     return this.#extended.items
   }
 
-  /** Why no call may go to the server; what an earlier start has listed blocks none, and a list that fails saves none. */
+  /** Why calls are blocked. Lists of an earlier start block no call, and a failed read unblocks none. */
   get blocked(): UpstreamFailure | undefined {
     const blocked = this.#verdict?.blocked
     if (blocked === undefined) return undefined
@@ -174,7 +169,7 @@ export class ServerLists {
     return this.server?.facts ?? this.#kept?.shown?.facts
   }
 
-  /** Undefined where everything is shown. Every call asks, and most configurations have no lock. */
+  /** Undefined if clients see everything. Every call reads this, and most configurations have no lock. */
   get #verdict(): Verdict | undefined {
     const guard = this.#context.guard()
     if (guard === undefined) return undefined
@@ -192,12 +187,12 @@ export class ServerLists {
     return { instructions: instructionsOf(facts), lists }
   }
 
-  /** Whether something is known of the list; one that could not be read may stand as it was before. */
+  /** Whether the list is known. A list that could not be read may still have its earlier items. */
   #isKnown(kind: ListKind): boolean {
     return this.listed.has(kind) || this.isKept(kind) || this.items(kind).length > 0
   }
 
-  /** Whether the server is blocked since the last look, or is not any more. */
+  /** Whether the server was blocked or unblocked since the last check. */
   #hasTurned(): boolean {
     const before = this.#wasBlocked
     this.#wasBlocked = this.blocked?.message
@@ -206,11 +201,11 @@ export class ServerLists {
 
   #announce(kinds: readonly ListKind[]): void {
     const { memory } = this.#context
-    // A client may list the tools and kill the proxy before the other lists have come.
+    // A client may list the tools and kill the proxy before the other lists are read.
     if (memory.described === undefined && this.listed.has('tools')) this.#keep()
     if (kinds.length === 0) return this.#onChange(kinds)
     reportLists(this.#context, this, this.#scope.client, kinds)
-    // A list may block the server, and then the others are not shown either.
+    // A list may block the server, which hides the other lists too.
     if (this.#context.retiredBecause === undefined) this.#onChange(this.#hasTurned() ? listKinds : kinds)
   }
 
@@ -228,9 +223,8 @@ export class ServerLists {
     if (this.#hasTurned()) this.#announce(listKinds)
   }
 
-  // Lists from before this start, or of another process.
+  // Lists of an earlier start, or of another process.
 
-  /** Whether lists of before this start are shown. */
   get isShowingKept(): boolean {
     return this.#kept?.shown !== undefined
   }
@@ -239,12 +233,12 @@ export class ServerLists {
     return beforeOf(this.#kept?.facts, this.isShowingKept)
   }
 
-  /** Whether this list was kept: one that could not be read then is not known. */
+  /** Whether this list was kept. A list that could not be read then is unknown. */
   isKept(kind: ListKind): boolean {
     return this.#kept?.shown?.lists.has(kind) === true
   }
 
-  /** Shows what the server listed in an earlier start, or to other clients, until it has been asked. */
+  /** Shows the lists of an earlier start, or of other clients, until the server has been asked. */
   showKept(): void {
     const { described } = this.#context.memory
     if (this.#kept === undefined || described === undefined) return
@@ -257,9 +251,10 @@ export class ServerLists {
   }
 
   /**
-   * The first attempt has failed, so the next start does not wait for the server.
+   * Records that the first attempt failed, so that the next start does not wait for the server.
    *
-   * The facts of an earlier run are not shown any more. Those of another process of this run stay, as after a crash.
+   * Clients do not see the facts of an earlier run any more. Those of another process of this run stay, as
+   * after a crash.
    */
   startFailed(why: string): void {
     if (this.#kept === undefined) return
@@ -274,14 +269,13 @@ export class ServerLists {
     this.#announce(forgotten)
   }
 
-  /** From now on nothing is shown that was kept. */
   endKept(): void {
     this.#kept = undefined
   }
 
   // Reads.
 
-  /** A process is ready, and its lists are read; of a further one only while the first is not there. */
+  /** Reads the lists of the first process that is ready, or of another one while the first is missing. */
   opened(connection: ServerConnection, server: OpenedServer, isFirst: boolean): void {
     this.server = server
     if (!isFirst && this.#connection !== undefined) return
@@ -296,7 +290,7 @@ export class ServerLists {
     this.firstReads = this.#refresh(connection, listKinds)
   }
 
-  /** A client wants these lists: an expired one is shown and read anew, unless the server reports changes. */
+  /** Reads wanted lists again if they have expired and the server reports no changes of them. */
   renew(kinds: readonly ListKind[]): void {
     const now = this.#context.runtime.now()
     const old = kinds.filter((kind) => {
@@ -306,7 +300,6 @@ export class ServerLists {
     if (this.#connection !== undefined && old.length > 0) void this.#refresh(this.#connection, old)
   }
 
-  /** Reads those that could not be read once more, now. */
   async readMissing(): Promise<void> {
     if (this.#connection === undefined || this.hasNames) return
     const failed = [...this.#failures.keys()]
@@ -314,7 +307,6 @@ export class ServerLists {
     await this.#refresh(this.#connection, failed)
   }
 
-  /** A process says that these have changed. */
   changed(connection: ServerConnection, kinds: readonly ListKind[]): void {
     const due = kinds.filter((kind) => {
       const state = this.#states[kind]
@@ -326,13 +318,13 @@ export class ServerLists {
     if (due.length > 0) void this.#refresh(connection, due)
   }
 
-  /** Notifications of changes may have been lost, so the lists are read again. */
+  /** Reads the lists again, because notifications of changes may have been lost. */
   missed(connection: ServerConnection): void {
     const changes = connection.facts?.capabilities.changes ?? []
     if (connection === this.#connection && changes.length > 0) void this.#refresh(connection, changes)
   }
 
-  /** The server wants a login during its session: after a login its lists are read again. */
+  /** The server requires a login during its session. After the login its lists are read again. */
   loginNeeded(connection: ServerConnection, why: UpstreamFailure): void {
     const logins = this.#context.logins?.()
     if (logins === undefined || connection !== this.#connection || this.#login !== undefined) return
@@ -344,7 +336,7 @@ export class ServerLists {
     this.#login = { why, watch }
   }
 
-  /** Nothing more is read; with a connection, only where the lists are those of its process. */
+  /** Stops reads; ignores a connection from which the lists are not read. */
   close(connection: ServerConnection | undefined = this.#connection): void {
     if (connection !== this.#connection) return
     this.#connection = undefined
@@ -352,7 +344,7 @@ export class ServerLists {
     this.#endLogin()
   }
 
-  /** Each list is shown as soon as it has been read: tools need not wait for resources. */
+  /** Clients see each list as soon as it is read: tools need not wait for resources. */
   async #refresh(connection: ServerConnection, kinds: readonly ListKind[]): Promise<void> {
     this.#rounds++
     await Promise.all(kinds.map((kind) => this.#readOnce(connection, kind)))
@@ -372,7 +364,7 @@ export class ServerLists {
     const state = this.#states[kind]
     state.timer ??= this.#context.runtime.setTimer(delayMs, () => {
       state.timer = undefined
-      // The process may have been replaced meanwhile.
+      // Another process may have replaced this one.
       if (this.#connection !== undefined) void this.#refresh(this.#connection, [kind])
     })
   }
@@ -390,10 +382,10 @@ export class ServerLists {
   }
 
   /**
-   * One read at a time for each list: a change that is announced during a read makes it read once more.
+   * Reads a list, one read at a time. A change that is reported during a read causes one more read.
    *
-   * Calls wait for what this gives. A server that announces one change after the other does not keep them waiting: the
-   * further reads are a reading of their own.
+   * Calls wait for the returned promise. A server that reports one change after another does not delay them,
+   * because the further reads have their own promise.
    */
   #readOnce(connection: ServerConnection, kind: ListKind): Promise<void> {
     const state = this.#states[kind]
@@ -425,12 +417,13 @@ export class ServerLists {
       else this.#accept(kind, state, [])
     } catch (error) {
       this.#failed(kind, error)
-      // It may be the session that is not found: a request that every server answers finds out, and begins another one.
+      // Perhaps the session is missing: a request that every server answers detects this and opens another
+      // session.
       if (isNotFound(error) && !connection.isStateless) void connection.ask('ping', '{}').catch(() => {})
     }
     const hasChanged = state.items !== before
-    // In the turn in which the list is known: a call that waits for the list finds its items. And not after another
-    // read: clients must be able to call what they are shown.
+    // In the turn of the answer, so that a call that waits for the list finds its items, and before another
+    // read, so that clients can call the tools that they see.
     if (hasChanged || (kind === 'tools' && this.#ownTool !== tool)) this.#announce([kind])
     const isUseless = !hasChanged && (state.isReported || this.#failures.has(kind))
     if (isUseless) state.useless = wasWell && this.#failures.has(kind) ? 1 : state.useless + 1
@@ -468,7 +461,7 @@ export class ServerLists {
     const body = error instanceof UpstreamError && reason === 'login-required' ? error.body : undefined
     this.#failures.set(kind, { message, reason, body })
     const kept = this.items(kind).length === 0 ? '' : '; what was known of it stays'
-    // A server that is being stopped cannot list: that is no warning.
+    // A stopping server cannot list, which deserves no warning.
     this.#context.tell(reason === 'shutting-down' ? 'debug' : 'warn', `${message}${kept}`)
   }
 
@@ -490,7 +483,7 @@ function instructionsOf(facts: ServerFacts | undefined): Listed['instructions'] 
   return facts && { text: facts.instructions }
 }
 
-/** The facts of an earlier start as clients may see them before one uses the server. */
+/** The facts of an earlier start that clients may see before a client uses the server. */
 export function guardedFacts(
   guard: ListGuard | undefined,
   config: ServerConfig,

@@ -1,11 +1,11 @@
-// What is known of one server beyond its processes: its era, and its facts that are kept, shown until it has listed again.
+// The facts about one server that outlive its processes: its era, and the description that clients see until
+// the server has listed again.
 //
-// A connection to a stateless server asks again which revisions the server speaks, so a wrong finding is noticed.
-// A server with sessions always accepts `initialize`, also once it speaks a later revision. Over the network no message
-// reports a new version of the server, so there the finding expires.
+// Each connection to a stateless server asks for the revisions again, so the proxy notices a wrong era. A
+// server with sessions always accepts `initialize`, even if it now speaks a later revision. No message over
+// the network reports a new version of a server, so the era of a remote server expires.
 //
-// A server that fails once may be well the next time, so its lists are kept; after two failures in a row only the failure
-// is.
+// After one failure the proxy keeps the lists of a server; after two in a row it keeps only the failure.
 
 import { type EraMemory, recalledFacts, type ServerFacts } from '../../mcp/eras/server-opener.js'
 import { type ListItem, readListItem } from '../../mcp/list-items.js'
@@ -16,7 +16,7 @@ import type { Before } from '../contracts/upstream.js'
 
 export interface Described {
   readonly facts: ServerFacts
-  /** Without those of which nothing is known. */
+  /** The lists that are known. */
   readonly lists: ReadonlyMap<ListKind, readonly ListItem[]>
 }
 
@@ -27,13 +27,13 @@ export class ServerMemory implements EraMemory {
   #era: EraMemory['era']
   #learnedAt = 0
   evidence: EraMemory['evidence']
-  /** When a process has last shaken hands, in milliseconds since 1970. */
+  /** When the last handshake of a process succeeded, in milliseconds since 1970. */
   connectedAtMs: number | undefined
-  /** The finding of an earlier run counts until this one has found it out. */
+  /** The result of an earlier run counts until this run has a result. */
   probeFailure: EraMemory['probeFailure']
-  /** The description is read once for all lanes that show it. */
+  /** The description is parsed once for all lanes that show it. */
   #latest: { readonly of: SelfDescription; readonly described: Described | undefined } | undefined
-  /** Whether a process that this proxy has started gave the description, and not one of an earlier run. */
+  /** Whether the description is from a process of this run, not of an earlier one. */
   isConfirmed = false
 
   constructor(runtime: Pick<Runtime, 'now'>, kept: KeptServer, eraMs: number) {
@@ -61,12 +61,12 @@ export class ServerMemory implements EraMemory {
     return this.#kept.facts
   }
 
-  /** The server's own description, of an earlier run or of this one. */
+  /** The server's own description, from an earlier run or from this one. */
   get facts(): ServerFacts | undefined {
     return this.described?.facts
   }
 
-  /** Undefined where nothing is kept, or the handshake is none that this proxy speaks. */
+  /** Undefined if nothing is kept, or the proxy does not speak the revision of the handshake. */
   get described(): Described | undefined {
     const of = this.kept?.description
     if (of !== undefined && this.#latest?.of !== of) this.#latest = { of, described: this.#read(of) }
@@ -77,7 +77,7 @@ export class ServerMemory implements EraMemory {
     const { facts, lists } = described
     const { handshake } = facts
     const before = this.kept?.description?.handshake
-    // A server that says something else of itself is another version, and may have learned to answer.
+    // A server with a new description is another version, which may answer the question.
     const isSame = before === undefined || Buffer.compare(before, handshake) === 0
     const lines = new Map([...lists].map(([kind, each]) => [kind, each.map(({ line }) => line)]))
     const of = { handshake, lists: lines, probeFailed: isSame && this.probeFailure !== undefined }
@@ -86,7 +86,7 @@ export class ServerMemory implements EraMemory {
     this.#kept.keep({ failure: undefined, description: of })
   }
 
-  /** Its start has failed, and the proxy did not end it. */
+  /** Records a failed start that the proxy did not end. */
   failed(why: string): void {
     if (this.isConfirmed) return
     const { failure, description } = this.kept ?? {}
@@ -102,7 +102,7 @@ export class ServerMemory implements EraMemory {
   }
 }
 
-/** The state of a kept server until its next start has ended; `isShown` says whether its description is shown. */
+/** The state of a kept server until its next start has ended; `isShown`: clients see its description. */
 export function beforeOf(kept: KeptFacts | undefined, isShown: boolean): Before {
   if (kept?.failure !== undefined) return { kind: 'silent', failure: kept.failure }
   return { kind: isShown ? 'facts' : 'nothing' }

@@ -1,9 +1,10 @@
-// The tasks that calls on one connection have begun (MCP 2025-11-25, Utilities: tasks; the extension Tasks of
-// 2026-07-28).
+// The tasks that calls on one connection have started (MCP 2025-11-25, Utilities: tasks; the extension Tasks
+// of 2026-07-28).
 //
-// A server knows its tasks by ids alone, and may have several clients here. So each id has its client, and no
-// other client can ask for it or gets its notifications. Tasks end with the connection: another process knows nothing
-// of them. A durable one may be known to its server behind another connection too, which is asked then.
+// A server identifies its tasks only by ids, and may have several clients. So each id belongs to one client:
+// no other client can request the task or gets its notifications. Tasks end with the connection, because
+// another process does not know them. The server may know a durable task on another connection too, which the
+// proxy then asks.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResultFrame } from '../../jsonrpc/frame.js'
@@ -27,7 +28,7 @@ export class Tasks implements TaskSource {
   capabilities: TaskCapabilities | undefined
   readonly #context: ServerContext
   readonly #connection: ServerConnection
-  /** Made for the first one: most servers have none. */
+  /** Created with the first task, because most servers have none. */
   #tasks: Map<string, Task> | undefined
 
   constructor(context: ServerContext, connection: ServerConnection) {
@@ -40,7 +41,7 @@ export class Tasks implements TaskSource {
     return this.#tasks !== undefined && [...this.#tasks.values()].some((task) => !task.isOver)
   }
 
-  /** A call is answered that may begin a task, or asks about one; returns the outcome for its client. */
+  /** Handles the answer to a call that may start a task, or is about one; returns the client's outcome. */
   answered(sent: SentCall, outcome: Outcome): Outcome {
     const { call } = sent
     if (outcome.kind !== 'answered' || outcome.frame.kind === 'error') return outcome
@@ -60,12 +61,12 @@ export class Tasks implements TaskSource {
     else if (state !== undefined) task.reported(state.status, state.ttlMs)
   }
 
-  /** Keeps the task for the client of the call; gives the error where that is not possible. */
+  /** Keeps the task for the client of the call; returns an error if that is not possible. */
   #begin({ call, id }: SentCall, state: TaskState): ErrorBody | undefined {
     const task = new Task(call, state, id, this, this.#context.runtime)
     const error = call.keeper?.keep(task)
     if (error === undefined) (this.#tasks ??= new Map()).set(task.id, task)
-    // A cancel could reach either of two tasks with one id.
+    // A cancel could hit either of two tasks with one id.
     else if (this.find(task.id)?.isOver !== false) this.#cancel(task)
     return error
   }
@@ -76,13 +77,12 @@ export class Tasks implements TaskSource {
     this.#connection.call(call, [])
   }
 
-  /** The call that waits for the result of the task that this is said or asked for. */
   waitingFor({ params }: Pick<NotificationFrame, 'params'>): Call | undefined {
     const id = this.#tasks === undefined ? undefined : relatedTask(params)
     return id === undefined ? undefined : this.#waiting(id)[0]
   }
 
-  /** A server reports the status of a task; false when no client has that task. */
+  /** Handles a status of a task from the server; false if no client has that task. */
   onStatus(frame: NotificationFrame): boolean {
     const { members } = frame.params
     const task = this.find(members.string('taskId'))
@@ -92,7 +92,7 @@ export class Tasks implements TaskSource {
     return true
   }
 
-  /** A server reports the progress of the task that this request has begun; false when no client waits for it. */
+  /** Handles progress of the task that this request has started; false if no client waits for it. */
   progressed(id: RequestId, frame: NotificationFrame): boolean {
     const task = [...(this.#tasks?.values() ?? [])].find(({ token }) => token?.sent === id)
     const span = frame.params.members.span('progressToken')
@@ -102,7 +102,7 @@ export class Tasks implements TaskSource {
     return true
   }
 
-  /** Extends the time of the calls that wait for the result; returns the first of them. */
+  /** Extends the deadlines of the calls that wait for the result; returns the first of them. */
   #atWork({ id }: Task): Call | undefined {
     const waiting = this.#waiting(id)
     for (const call of waiting) call.deadline.extend(this.#context.runtime.now())
@@ -146,7 +146,7 @@ export class Tasks implements TaskSource {
     throw broken(`has more than ${pagesMax} pages of tasks`)
   }
 
-  /** The client is gone, and no other client may have its tasks; a durable task belongs to the principal. */
+  /** Drops the tasks of a client that has left, except durable ones, which belong to the principal. */
   onClientLeft(client: ClientPort): void {
     for (const task of this.#tasks?.values() ?? []) {
       if (task.client !== client || task.isDurable) continue

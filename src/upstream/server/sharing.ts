@@ -1,40 +1,39 @@
-// Which clients share a process.
+// Decides which clients share a process.
 
 import type { Call, ClientPort } from '../../calls/call.js'
 import { type ClientCapabilities, isAskable } from '../../mcp/capabilities.js'
 import type { Isolation } from '../contracts/server-config.js'
 
-/** Which clients share the processes of a lane. */
 export type Sharing =
-  /** Clients that can be asked nothing. */
+  /** Several clients that servers cannot ask for anything. */
   | 'plain'
   /** One client. */
   | 'own'
-  /** One client that has no session: its calls may be those of several people. */
+  /** One client without a session. Its calls may be those of several people. */
   | 'stateless'
-  /** Everybody; what a server asks belongs to the one askable call that runs. */
+  /** All clients. A request of a server belongs to the one askable call that runs. */
   | 'shared'
 
-/** The clients of a lane, and what its servers know about them. */
+/** The clients of a lane, and the facts about them that its servers know. */
 export interface LaneScope {
   readonly sharing: Sharing
   readonly declared: ClientCapabilities
-  /** The request by which its one client has opened its session, where that opens the server too. */
+  /** The `initialize` of the one client, if it opens the server too. */
   readonly opening: Call | undefined
-  /** The serial of the one client; undefined where several share. */
+  /** The serial of the one client; undefined if several clients share the lane. */
   readonly client: number | undefined
-  /** The principal of the one client, or of all its clients, where the lane is of one. */
+  /** The principal of the one client, or of all clients if they must have the same principal. */
   readonly principal?: string | undefined
   /**
-   * Whether its processes start with the first call, and end when the client has been idle, even if it follows
+   * Whether processes start with the first call, and end when the client is idle even if it follows
    * resources.
    */
   readonly startsOnCall: boolean
 }
 
 /**
- * Clients that can be asked something do not share a process, unless the configuration says otherwise. `isAskable` in
- * `mcp/capabilities.ts` says which capabilities count.
+ * Clients that servers can ask for something do not share a process, unless the configuration says otherwise.
+ * `isAskable` in `mcp/capabilities.ts` says which capabilities count.
  */
 export function sharingFor(isolation: Isolation, client: ClientPort): Sharing {
   if (client.opening !== undefined) return 'own'
@@ -54,18 +53,18 @@ export function isOfOne(sharing: Sharing): boolean {
 }
 
 /**
- * Whether a task can be its client's own, from the answer of the call that begins it on.
+ * Whether a task can belong to one client, from the answer to its call on.
  *
- * It cannot where a server asks while it is at work on the tasks of several clients: nothing but its own word would
- * say which of them a question is about.
+ * That is impossible if a server may send requests while it works on tasks of several clients: only the
+ * server could say which task a request is about.
  */
 export function keepsTasks(sharing: Sharing): boolean {
   return sharing === 'own' || sharing === 'plain'
 }
 
 /**
- * Whether a call that waits for its client keeps its process from others: the server would not say which one it asks
- * about.
+ * Whether a call that waits for its client keeps its process from other calls, because a request of the
+ * server does not name its call.
  */
 export function holdsProcess({ sharing, declared }: LaneScope, questionsNameTheirCall: boolean): boolean {
   return sharing === 'stateless' && !questionsNameTheirCall && isAskable(declared)

@@ -1,8 +1,8 @@
-// When processes start, and how many there may be: a limit of the machine, and not of one server.
+// Decides when processes start, and limits their number for the whole proxy, not for one server.
 //
-// A start takes the event loop for milliseconds, and the new process takes a processor for longer. Many starts together
-// would delay the answers to clients by seconds, and several installs together slow each other down or damage the cache
-// that they share.
+// A start takes the event loop for milliseconds, and the new process takes a processor for longer. Many
+// starts together would delay the answers to clients by seconds. Several installs together slow each other
+// down or damage the cache that they share.
 
 import PQueue from 'p-queue'
 import { within } from '../../runtime/deadline.js'
@@ -10,42 +10,40 @@ import { Deferred } from '../../runtime/deferred.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { thatServer, type UpstreamError } from '../contracts/upstream-error.js'
 
-/** `initialize`, and the first list of a client, are answered before a process starts that nothing waits for. */
+/** The time for `initialize` and the first list of a client, before a start that nothing waits for. */
 const ANSWERS_MS = 100
 
-/** Between two starts that are put off: a start keeps a processor busy for about this time. */
+/** The delay between two such starts, each of which keeps a processor busy for about this time. */
 const START_MS = 300
 
 const INSTALLS_MAX = 2
 
-/** An install that takes longer lets the next one begin beside it. */
+/** After this time, the next install may begin beside this one. */
 const INSTALL_MS = 20_000
 
-/** Between two looks whether another process still installs the package. */
+/** The delay between two checks whether another process still installs the package. */
 const LOOK_MS = 500
 
-/** A start, and the process that it leads to. */
+/** A start, and the process that results from it. */
 export interface Applicant {
   readonly server: string
-  /** Whether the start may install a package. */
   readonly installs: boolean
-  /** Whether the start has not been given up. */
   readonly isWanted: () => boolean
-  /** Whether a call waits for the process, or for the lists of its server; only then may an idle process end for it. */
+  /** Whether a call waits for the process or its lists. Only then may an idle process end for it. */
   readonly isCalled: () => boolean
-  /** Whether several clients use the process; one of a single client ends sooner for another process. */
+  /** Whether several clients use the process. A process of one client ends sooner for another process. */
   readonly isShared: boolean
-  /** In monotonic milliseconds; undefined while the process must not end for another one. */
+  /** The start of the idle time, in monotonic milliseconds; undefined while the process must not end. */
   readonly idleSince: () => number | undefined
-  /** Another process needs the place: the process ends as soon as no call runs. Resolves when it has ended. */
+  /** Ends the process for another one as soon as no call runs; resolves when it has ended. */
   readonly vacate: () => Promise<void>
 }
 
-/** The permission to run one process: its place, and while it is installed, one of the installs. */
+/** The permission to run one process: its place, and one of the installs while its package is installed. */
 export interface Lease {
-  /** Lets another install begin: the process is ready, or could not be made so. */
+  /** Ends the install, because the process is ready or has failed. */
   readonly installed: () => void
-  /** The process has ended, or is not started. */
+  /** Frees the place, because the process has ended or does not start. */
   readonly release: () => void
 }
 
@@ -53,12 +51,12 @@ export class StartGate {
   readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly #processesMax: number
   readonly #isInstalledElsewhere: (server: string) => boolean
-  /** Whether each of them ends for another one. */
+  /** Whether each process is ending for another one. */
   readonly #running = new Map<Applicant, boolean>()
   readonly #waiting: (() => void)[] = []
-  /** Resolves in a turn of the event loop in which no process has been started. */
+  /** Resolves in a turn of the event loop in which no process has started. */
   #nextTurn: Promise<void> = Promise.resolve()
-  /** Resolves when the next start that is put off may begin. */
+  /** Resolves when the next delayed start may begin. */
   #nextPutOff: Promise<void> = Promise.resolve()
   readonly #installs = new PQueue({ concurrency: INSTALLS_MAX })
 
@@ -72,7 +70,7 @@ export class StartGate {
     this.#isInstalledElsewhere = isInstalledElsewhere
   }
 
-  /** Puts off a start that nothing waits for, at most until `hurried`: such starts follow each other. */
+  /** Delays a start that nothing waits for, at most until `hurried`. Such starts run one after another. */
   async putOff(hurried: Promise<void>): Promise<void> {
     await within(hurried, ANSWERS_MS, this.#runtime)
     const turn = this.#nextPutOff
@@ -85,9 +83,11 @@ export class StartGate {
   }
 
   /**
-   * Resolves when the process may start: when it may install its package, in its turn, and there is a place for it, free or of
-   * the process which has been idle for longest, as soon as that has ended. While every process is in use, a start for a
-   * call waits, and any other is refused. @throws UpstreamError
+   * Resolves when the process may start: in its turn, after a wait for an install, with a free place. If no
+   * place is free, the process that has been idle for longest ends first. While every process is in use, a
+   * start for a call waits.
+   *
+   * @throws UpstreamError for any other start while every process is in use
    */
   async enter(applicant: Applicant): Promise<Lease> {
     const installed = applicant.installs ? await this.#install(applicant) : () => {}
@@ -122,7 +122,7 @@ export class StartGate {
     return turn
   }
 
-  /** Resolves when another package may be installed, with a function that ends the install; after a time it ends by itself. */
+  /** Resolves when the install may begin, with a function that ends it before its time limit. */
   async #install({ server, isWanted, isCalled }: Applicant): Promise<() => void> {
     // Two installs of one package take twice as long, and may damage the cache that they share.
     while (isWanted() && !isCalled() && this.#isInstalledElsewhere(server))
@@ -137,7 +137,7 @@ export class StartGate {
     return () => installed.resolve()
   }
 
-  /** The servers that wait for a place look again: a process may be idle now, or no call may wait for them any more. */
+  /** Makes waiting starts check again: a process may be idle now, or no call may wait any more. */
   changed(): void {
     for (const look of this.#waiting.splice(0)) look()
   }
@@ -148,7 +148,7 @@ export class StartGate {
   }
 }
 
-/** Processes of one client before those of several, and then the one that has been idle for longest. */
+/** Processes of one client end before shared ones, and those that have been idle for longest end first. */
 function endsSooner(one: Applicant, other: Applicant): number {
   return Number(one.isShared) - Number(other.isShared) || (one.idleSince() ?? 0) - (other.idleSince() ?? 0)
 }

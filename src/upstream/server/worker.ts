@@ -1,10 +1,12 @@
-// One process of a lane, or one session with a remote server: its starts, its slots, and the calls it works on.
+// One process of a lane, or one session with a remote server: its starts, its slots, and its calls.
 //
-// Calls begin in the order in which they came. A call that finds a free slot, while no other call waits, begins in the turn
-// in which it was read; the others wait in one queue, for the process or for a slot. A p-queue gives them their turns.
+// Calls begin in the order in which they arrive. A call that finds a free slot and no waiting call begins in
+// the turn in which it was read. The other calls wait in one queue for the process or for a slot, and a
+// p-queue gives them turns.
 //
-// A process that several clients use starts again without a call after a crash, since clients wait for the news that the
-// server is back; the process of one client stays down until its next call. `Restarts` decides when.
+// After a crash, a process of several clients starts again without a call, because clients wait for
+// notifications from the server. The process of one client starts again with its next call. `Restarts`
+// decides when.
 
 import PQueue from 'p-queue'
 import type { Edit } from '../../jsonrpc/splice.js'
@@ -46,7 +48,7 @@ export function sumOf(loads: readonly ServerGauges[]): ServerGauges {
   return { ...sum, memoryBytes: memory }
 }
 
-/** A start waits for the end of the process before it for one part in so many of a call's time. */
+/** The part of a call's time, one in so many, that a start waits for the end of the previous process. */
 const PREDECESSOR_SHARE = 12
 
 interface Slots {
@@ -56,7 +58,7 @@ interface Slots {
 
 interface Attempt {
   readonly kind: 'starting'
-  /** Undefined until the process has its place. */
+  /** Undefined until the process has a place. */
   lease: Lease | undefined
   made: Promise<ServerConnection>
   connection: ServerConnection | undefined
@@ -73,7 +75,7 @@ type State =
   | { readonly kind: 'stopped' | 'closed' }
   | Ready
   | Attempt
-  /** It starts for a call, and where there is a `timer`, after a delay or a login. */
+  /** The process starts for the next call. With a `timer` it also starts after a delay or a login. */
   | { readonly kind: 'waiting'; readonly timer: Timer | undefined }
 
 export class Worker {
@@ -83,11 +85,11 @@ export class Worker {
   readonly #isFirst: boolean
   readonly #idleTimeoutMs: number | undefined
   readonly #slots: Slots
-  /** Of the calls during which the server may ask, where `#isApart`. */
+  /** The slot of calls during which the server may send requests, if `#isApart`. */
   readonly #askable: Slots = { max: 1, taken: 0 }
   readonly #canBeApart: boolean
   #isApart: boolean
-  /** Whether a question of the server cannot be told from one for a call that another client has abandoned. */
+  /** Whether a request of the server may be about a call that another client has abandoned. */
   readonly #isOfSeveral: boolean
   readonly #waiting: CallQueue<Forward>
   readonly #turns = new PQueue({ concurrency: 1 })
@@ -98,12 +100,12 @@ export class Worker {
   #failure: UpstreamError | undefined
   #hasCrashed = false
   #starts = 0
-  /** Connections that get no more calls, each until it has ended. */
+  /** Connections that get no more calls, with promises that resolve when they have ended. */
   readonly #leaving = new Map<ServerConnection, Promise<void>>()
-  /** The end of the process before this one, which may still hold what its successor needs, a lock perhaps. */
+  /** The end of the previous process, which may still hold something that the next needs, such as a lock. */
   #predecessor: Promise<void> = Promise.resolve()
 
-  /** The first process gets the subscriptions, and its lists are read. */
+  /** `isFirst`: the proxy reads the lists of the first process, and subscribes there. */
   constructor(context: ServerContext, scope: LaneScope, lane: ServerLane, isFirst: boolean) {
     this.#context = context
     this.#scope = scope
@@ -115,8 +117,8 @@ export class Worker {
     this.#idleTimeoutMs = startsOnCall ? ownIdleMs : idleTimeoutMs
     this.#waiting = new CallQueue(context.runtime, limits.outgoingBytesMax)
     this.#slots = { max: concurrency, taken: 0 }
-    // A server may ask something during a call of several clients: such calls run one at a time, unless it says which one it
-    // asks about.
+    // A server may send requests during a call of several clients. Such calls run one at a time, unless a
+    // request names its call.
     this.#canBeApart =
       concurrency > 1 &&
       ((sharing === 'shared' && !questionsNameTheirCall) || holdsProcess(scope, questionsNameTheirCall))
@@ -124,9 +126,9 @@ export class Worker {
     this.#isOfSeveral = !questionsNameTheirCall && (sharing === 'shared' || sharing === 'stateless')
   }
 
-  /** How many more askable calls this process could start immediately; negative when some wait. */
+  /** How many more askable calls can start immediately; negative if calls wait. */
   get room(): number {
-    // A server that keeps crashing fails calls immediately, which makes it look free.
+    // A server that keeps crashing looks free, because its calls fail immediately.
     if (this.state === 'broken') return Number.NEGATIVE_INFINITY
     const { max, taken } = this.#isApart ? this.#askable : this.#slots
     return max - taken - this.#waiting.size
@@ -177,7 +179,7 @@ export class Worker {
 
   #begin(connection: ServerConnection, { call, edits }: Forward): void {
     this.#slotsOf(call).taken++
-    // A question about a task takes no slot, but the process that replaces a dead one gets it from the queue.
+    // A request about a task takes no slot, but after the queue a new process handles it like any other call.
     call.isAboutTask = false
     connection.call(call, edits)
   }
@@ -186,7 +188,7 @@ export class Worker {
     return this.#isApart && row.askable ? this.#askable : this.#slots
   }
 
-  /** Besides those that find a slot, a limited number of calls may wait. */
+  /** A limited number of calls may wait, in addition to the calls that find a slot. */
   #hasRoom(call: Call): boolean {
     const { max, taken } = this.#slotsOf(call)
     const waitingMax = this.#context.limits.queueMax + max - taken
@@ -197,7 +199,7 @@ export class Worker {
     if (this.#waiting.size > 0 && this.#turns.size === 0) void this.#turns.add(this.#turn)
   }
 
-  /** Begins the calls that find a slot; a process that is not there starts for them. */
+  /** Begins the calls that find a slot; starts a missing process for them. */
   readonly #turn = (): void => {
     for (const [call] of this.#waiting) {
       if (!this.#hasSlot) break
@@ -219,12 +221,12 @@ export class Worker {
     for (const { call } of this.#waiting.takeAll()) call.fail(body)
   }
 
-  /** A call that waits has the same deadline as one that runs, and keeps it when its turn comes. */
+  /** A waiting call has the same deadline as a running one, and keeps it when its turn comes. */
   #expired(call: Call): void {
     const { gate, runtime, service } = this.#context
     const { deadline } = call
     if (this.#awaitsPlace) return call.abandon(gate.refusal(service).body)
-    // A server that is stuck ends the calls before this one, which gives this one its turn.
+    // If the server is stuck, the calls before this one end, and this one gets its turn.
     const isPatient = deadline.times.settableIn !== undefined && deadline.budget === 'timeoutMs'
     if (isPatient) deadline.extend(runtime.now())
     else call.abandon(callTimeout(service, call, 'no turn'))
@@ -234,7 +236,7 @@ export class Worker {
     call.fail(thatServer(this.#context.service, 'overloaded', what).body)
   }
 
-  /** Gives back the calls of a client that have not begun here, in the order in which they came. */
+  /** Removes and returns the calls of a client that have not begun, in the order in which they arrived. */
   release(client: ClientPort): Call[] {
     return this.#waiting.takeAll((call) => call.client === client).map(({ call }) => call)
   }
@@ -268,13 +270,13 @@ export class Worker {
 
   // Idle processes:
 
-  /** In monotonic milliseconds; undefined while the process is in use, or not there. */
+  /** In monotonic milliseconds; undefined while the process is missing or in use. */
   get #idleSince(): number | undefined {
     const isIdle = this.connection !== undefined && this.#isIdle && !this.#lane.isAtWork
     return isIdle ? this.#usedAt : undefined
   }
 
-  /** Another process needs the place of this one, which was idle a moment ago. */
+  /** Ends this process, which was idle a moment ago, because another process needs its place. */
   async #leave({ connection }: Attempt): Promise<void> {
     if (connection === undefined) return
     if (this.#isIdle) void this.#restIdle()
@@ -306,8 +308,8 @@ export class Worker {
   // The process:
 
   /**
-   * `broken` while the breaker is open and this process is down. A crash does not count once another process of the server
-   * has come up, unless this one is being started again: it is as good as `stopped`.
+   * `broken` while the breaker is open and this process is down. Once another process of the server has come
+   * up, a crash counts as `stopped`, unless this process is starting again.
    */
   get state(): State['kind'] | 'broken' {
     const { restart, restarts } = this.#context
@@ -324,7 +326,7 @@ export class Worker {
     return state.lease === undefined && state.connection === undefined
   }
 
-  /** Why the last connection ended or could not be opened, or that there is no place for the next one yet. */
+  /** Why the last connection ended or could not be opened, or that there is no place for the next one. */
   get failure(): UpstreamError | undefined {
     const { gate, service } = this.#context
     return this.#awaitsPlace ? gate.refusal(service) : this.#failure
@@ -334,14 +336,14 @@ export class Worker {
     return this.#state.kind === 'ready' ? this.#state.connection : undefined
   }
 
-  /** The connection, started if it is not there. @throws UpstreamError */
+  /** Returns the connection, and opens it first if necessary. @throws UpstreamError */
   async ready(): Promise<ServerConnection> {
     const begun = this.#wanted()
     if (begun instanceof UpstreamError) throw begun
     return await begun
   }
 
-  /** The connection, or its start; the error where it must not be started. */
+  /** Returns the connection, or its start, or the error that forbids a start. */
   #wanted(): ServerConnection | Promise<ServerConnection> | UpstreamError {
     const state = this.#state
     switch (state.kind) {
@@ -356,7 +358,7 @@ export class Worker {
         if (!this.#context.restart && this.#hasCrashed)
           return this.#down('unavailable', 'is down and not restarted')
         if (!this.#context.restarts.isHeld) return this.#start()
-        // A process that is needed without a call starts when the hold is over, also where this is its first start.
+        // A process that clients need without a call starts after the hold, even for the first time.
         if (state.kind === 'stopped' && this.#isWantedUncalled) this.#startIfWanted()
         return this.#down('unavailable', 'is down')
     }
@@ -382,7 +384,7 @@ export class Worker {
     this.takeTurn()
   }
 
-  /** Stops the process until it is needed; `why` explains the error of its calls. */
+  /** Stops the process until a call needs it; `why` explains the error of its calls. */
   async suspend(why?: string): Promise<void> {
     const state = this.#state
     if (state.kind !== 'ready') return
@@ -390,7 +392,7 @@ export class Worker {
     await this.#vacate(state, () => connection.stop(why))
   }
 
-  /** Ends the connection and starts it anew, though it has not crashed; one that has a successor already is ending. */
+  /** Ends a connection that has not crashed and opens another. Ignores a connection with a successor. */
   async restart(connection: ServerConnection, why: string): Promise<void> {
     if (this.connection !== connection) return
     this.#context.tell('warn', `restarting: ${why}`)
@@ -398,7 +400,7 @@ export class Worker {
     if (this.#state.kind === 'stopped') this.#startIfWanted()
   }
 
-  /** Ends the connection when its calls have ended; later calls get another one. */
+  /** Ends the connection after its calls. Later calls get another connection. */
   succeed(connection: ServerConnection, why: string): void {
     const state = this.#state
     if (state.kind !== 'ready' || state.connection !== connection) return
@@ -432,7 +434,7 @@ export class Worker {
     else void this.#start()
   }
 
-  /** The result may be left alone: calls that wait for the start get its error otherwise. */
+  /** The caller may ignore the result, because waiting calls get the error of the start. */
   #start(): Promise<ServerConnection> {
     const made = new Promise<never>(() => {})
     const attempt: Attempt = { kind: 'starting', lease: undefined, connection: undefined, made }
@@ -456,7 +458,7 @@ export class Worker {
       // The breaker may have opened while this start waited.
       if (restarts.isHeld) throw this.#down('unavailable', 'is down')
       startedAt = restarts.begin()
-      // A server that has ended on the question which revisions it speaks is started once more, and not asked.
+      // A server that has ended on `server/discover` is started once more, without the question.
       let connection = await this.#opened(attempt)
       if (connection === undefined) {
         await this.#admitted(attempt)
@@ -480,7 +482,7 @@ export class Worker {
     }
   }
 
-  /** Gets a place for the process; an adopted one and a session need none. @throws UpstreamError when there is none */
+  /** Gets a place, which only a new process needs. @throws UpstreamError if there is none */
   async #admitted(attempt: Attempt): Promise<void> {
     const { gate, hasAdopted, memory, installs, isRemote, service: server } = this.#context
     attempt.lease = undefined
@@ -498,7 +500,6 @@ export class Worker {
     this.#expect(attempt)
   }
 
-  /** Undefined when the server has ended on the question which revisions it speaks. */
   async #opened(attempt: Attempt): Promise<ServerConnection | undefined> {
     const { lease } = attempt
     const dialed = await this.#context.connect()
@@ -520,7 +521,7 @@ export class Worker {
     }
   }
 
-  /** @throws UpstreamError when it was closed meanwhile */
+  /** @throws UpstreamError if the worker has left this attempt */
   #expect(attempt: Attempt): void {
     if (this.#state !== attempt) throw this.#down('shutting-down', 'is stopped')
   }
@@ -535,14 +536,14 @@ export class Worker {
     if (failure.reason === 'login-required') this.#awaitLogin(failure)
     else {
       if (isTried || failure.reason === 'overloaded') this.#context.tell('error', failure.message)
-      // There is no room for another process: the server has not failed.
+      // Without room for another process, the server has not failed.
       if (failure.reason === 'overloaded') this.#wait(limits.restart.delayMsMax)
       else this.#crashed(opens)
     }
     this.#failWaiting(failure)
   }
 
-  /** This process has crashed, or the one whose start tried the server for all. */
+  /** Handles a crash of this process, or of the process whose start tried the server for all. */
   #crashed(opens: boolean): void {
     const { limits, restart, restarts } = this.#context
     this.#hasCrashed = true
@@ -553,14 +554,14 @@ export class Worker {
     this.#wait(restart ? restarts.waitMs : undefined)
   }
 
-  /** A person has to log in: the server has not crashed, and is tried again when there is a login. */
+  /** Waits for a login of a person. The server has not crashed, and the login starts it again. */
   #awaitLogin({ message }: UpstreamError): void {
     const logins = this.#context.logins?.()
     if (!this.#context.restarts.isLoginLogged) this.#context.tell('warn', message)
     this.#context.restarts.isLoginLogged = true
     if (this.#hasCalls) logins?.ask()
     this.#lane.lists.showLoginTool()
-    // Also the process of one client, which sees nothing of the server until then.
+    // This includes the process of one client, which sees nothing of the server before the login.
     this.#to({ kind: 'waiting', timer: logins?.onChange(() => this.#retry()) })
   }
 
@@ -572,7 +573,7 @@ export class Worker {
 
   #retry(): void {
     const { restarts } = this.#context
-    // The crash of another process may have begun a longer delay.
+    // A crash of another process may have extended the delay.
     if (restarts.waitMs > 0) this.#wait(restarts.waitMs)
     else void this.#start()
   }
@@ -611,7 +612,7 @@ export class Worker {
     }
   }
 
-  /** A server without sessions sends no requests, so its calls need not run one at a time. */
+  /** Calls to a server without sessions need not run one at a time, because it sends no requests. */
   #connected(isStateless: boolean): void {
     if (this.#slots.taken + this.#askable.taken === 0) this.#isApart = this.#canBeApart && !isStateless
     this.#usedAt = this.#context.runtime.now()
