@@ -1,7 +1,8 @@
 // Configuration: search, read, check, default, expand.
 //
-// All mistakes are reported together, and none is started with. Two things are forgiven: an unset variable disables the one server
-// that uses it, and `cli.stdio` falls back to its defaults. Everything is synchronous, since a client waits for the start.
+// The proxy reports all mistakes together and starts with none. There are two exceptions: an unset variable
+// disables only the server that uses it, and a mistake in `cli.stdio` selects its default. Reading is
+// synchronous, because a client waits for the start.
 
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
@@ -34,39 +35,38 @@ import { type LockSettings, type ServersContext, readSchemas, serverPath } from 
 import { Location, type ValuesOf } from './values.js'
 
 export interface LoadOptions extends ConfigOverrides {
-  /** The file that was named; undefined searches. */
+  /** The file that the user named. Absent: the usual places are searched. */
   readonly path?: string | undefined
   readonly env?: Environment
   readonly home?: string
   readonly cwd?: string
 }
 
-/** Values that override the file, or replace what it lacks. */
 export interface ConfigOverrides {
-  /** Defaults by the paths of their keys, such as `server.port`, in place of the usual ones. */
+  /** Defaults by the paths of their keys, such as `server.port`. They replace the usual defaults. */
   readonly defaults?: Readonly<Record<string, unknown>>
-  /** Whether the HTTP front is served; without it, nothing that only the front needs stops a start. Absent: true. */
+  /** Whether the HTTP front is served. Otherwise mistakes that concern only it stop no start. Absent: true. */
   readonly servesHttp?: boolean
-  /** A client of the HTTP front reads the file: `server.token` gets its value although no front is served. */
+  /** A client of the HTTP front reads the file, so `server.token` gets its value although no front is served. */
   readonly asksFront?: boolean
-  /** The time-out of every call, above the file. */
+  /** The time-out of every call. Overrides the file. */
   readonly timeoutMs?: number | undefined
-  /** The one server that is wanted, under its own names; undefined is all. */
+  /** The only server to read. Its tools keep their own names. Undefined reads all. */
   readonly only?: ServersContext['only']
-  /** Further files that the proxy obeys, which no confined program may write. */
+  /** Further files that the proxy obeys. No confined program may write them. */
   readonly files?: readonly string[]
-  /** Of the secrets that the configuration refers to; absent leaves them all unresolved. */
+  /** Resolves references to secrets. Absent: they stay unresolved. */
   readonly references?: References
 }
 
-/** The context in which a configuration is resolved that is not a file. */
+/** The context of a configuration that is not a file. */
 export interface ResolveContext extends ConfigOverrides {
   readonly source: string
-  /** The folder in which its relative paths begin; absolute. */
+  /** The absolute folder of relative paths. */
   readonly folder: string
   readonly env: Environment
   readonly home?: string
-  /** Members of the text that the value has lost, since a later one has the same name. */
+  /** Members that the value lacks, because a later member has the same name. */
   readonly repeated?: readonly Repeated[]
   readonly lineOf?: FindLine
 }
@@ -92,8 +92,8 @@ export function loadConfig(options: LoadOptions = {}): Configuration {
 }
 
 /**
- * Checks a configuration that is already in memory, applies defaults and expands variables. Reads no file but an
- * `envFile` that it names.
+ * Checks a configuration in memory, applies defaults and expands variables. Reads no file except an `envFile`
+ * that it names.
  *
  * @throws ConfigError with every problem of it.
  */
@@ -110,7 +110,7 @@ export function resolveConfig(value: unknown, context: ResolveContext): Configur
   return { ...config, warnings: problems.warnings }
 }
 
-/** One server alone has no profiles and no tokens, so mistakes in them do not count. */
+/** The proxy of a single server uses no profiles and no tokens, so mistakes in them do not count. */
 function withoutClients(value: unknown): unknown {
   if (!isObject(value)) return value
   const { profiles: _, server, ...rest } = value
@@ -119,7 +119,7 @@ function withoutClients(value: unknown): unknown {
   return { ...rest, server: front }
 }
 
-/** @throws ConfigError (`CONFIG_SCHEMA`) that names the schemas there are when it is missing or disabled. */
+/** @throws ConfigError (`CONFIG_SCHEMA`) with the existing names, if the schema is missing or disabled */
 export function selectSchema(config: Configuration, name: string): SchemaConfig {
   const schema = config.schemas.get(name)
   if (schema?.enabled === true) return schema
@@ -133,7 +133,7 @@ export function selectSchema(config: Configuration, name: string): SchemaConfig 
   throw new ConfigError('CONFIG_SCHEMA', config.source, [{ path: '', problem, hint }])
 }
 
-/** @throws ConfigError (`CONFIG_PROFILE`) that names those there are */
+/** @throws ConfigError (`CONFIG_PROFILE`) with the existing names */
 export function selectProfile({ profiles, source }: Configuration, name: string): ProfileConfig {
   const profile = profiles.get(name)
   if (profile !== undefined) return profile
@@ -143,18 +143,18 @@ export function selectProfile({ profiles, source }: Configuration, name: string)
   ])
 }
 
-/** The names of the schemas that are served where all of them are. */
+/** The names of all schemas that are served. */
 export function enabledSchemas({ schemas }: Configuration): string[] {
   return [...schemas.values()].filter(({ enabled }) => enabled).map(({ name }) => name)
 }
 
-/** The values of these schemas, and of the front, that are never shown; of every schema unless some are named. */
+/** The secrets of the front and of these schemas, which must never be shown. Without `names`: of all schemas. */
 export function secretsIn(
   { server, schemas }: Configuration,
   names: Iterable<string> = schemas.keys(),
 ): string[] {
   const servers = [...names].flatMap((name) => schemas.get(name)?.servers ?? [])
-  // Nearly every line of a log names a server.
+  // Nearly every line of a log names a server, so a name is no secret.
   const isName = new Set(
     [...schemas.values()].flatMap(({ name, servers }) => [name, ...servers.map((each) => each.name)]),
   )
@@ -222,7 +222,7 @@ function readRoot(
   }
 }
 
-/** Only a configuration in a file can have a lock beside it. */
+/** A lock file is expected only beside a configuration in a file. */
 function lockSettings({ lock }: RootValues, { reading }: Location, source: string): LockSettings {
   const own = typeof lock === 'object' ? lock : undefined
   const path = own?.file ?? absoluteFile(lockFileName, reading)
@@ -239,7 +239,7 @@ function readAudit(
   logFile: string | undefined,
 ): AuditConfig {
   if (file === logFile) at.problem(`is "${file}", which is the log file`, 'use another file')
-  // A misspelled method would leave the audit without lines. Methods of extensions are not known here.
+  // A misspelled method would leave the audit without lines. Methods of extensions are not in this list.
   const methods = [...requests.keys(), ...statelessRequests.keys()]
   for (const [index, pattern] of values.methods.entries()) {
     if (methods.some(matcherOf([pattern]))) continue
@@ -250,7 +250,7 @@ function readAudit(
   return { ...values, file: file === 'stderr' ? undefined : file }
 }
 
-/** A principal that looks like a misspelled token is a warning, because tokens may come later. */
+/** A principal that looks like a misspelled token is only a warning, because the user may add the token later. */
 function readLimit(
   limit: RootValues['limits'][number],
   at: Location,
@@ -288,7 +288,7 @@ function checkNames(list: Location, names: readonly string[], what: string, know
       list.at(index).problem(`is "${name}", which is no ${what}`, namesHint(name, known))
 }
 
-/** A token whose profile is misspelled would be refused everything. */
+/** A token with a misspelled profile would have no access at all. */
 function checkProfilesOfTokens(
   root: Location,
   { tokens = [], auth }: FrontConfig,
@@ -304,7 +304,7 @@ function checkProfilesOfTokens(
       checkNames(at.at(index).at('profiles'), named, 'profile', [...profiles.keys()])
 }
 
-/** Without names of clients, all of them are one user. */
+/** If clients have no names, they all count as one user. */
 function warnOfUsers(root: Location, server: FrontConfig, schemas: Configuration['schemas']): void {
   const servers = [...schemas.values()].flatMap((schema) => schema.servers)
   const names = servers.flatMap((each) => (isRemote(each) && each.login?.isPerUser === true ? each.name : []))
@@ -317,14 +317,14 @@ function warnOfUsers(root: Location, server: FrontConfig, schemas: Configuration
     )
 }
 
-/** A key that the proxy does not read is no reason not to start. */
+/** A repeated key that the proxy does not read does not stop a start. */
 function reportRepeated({ reading }: Location, { path, topKey, problem }: Repeated): void {
   const hint = 'only one of them can have this name, so rename or remove the other'
   if (Object.hasOwn(rootFields, topKey)) reading.problems.problem(path, problem, hint)
   else reading.problems.warn(path, `${problem}; ${hint}`)
 }
 
-/** The Time server as a real child process, so that a machine with nothing installed has something to serve. */
+/** The Time server as a real child process, so that a machine without a configuration has a server. */
 function embeddedConfig(): unknown {
   const program = join(programFolder, 'servers', 'time.js')
   return { mcpServers: { Time: { command: literal(process.execPath), args: [literal(program)] } } }

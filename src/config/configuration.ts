@@ -1,4 +1,4 @@
-// A configuration after reading: every default applied, every variable expanded.
+// A configuration after reading: every default is applied, and every variable is expanded.
 
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { ViewRules } from '../upstream/contracts/view-rules.js'
@@ -14,7 +14,6 @@ export interface SchemaConfig {
   readonly servers: readonly ServerConfig[]
 }
 
-/** A view on a schema, by its name. */
 export interface ProfileConfig extends ViewRules {
   readonly name: string
   readonly schema: string
@@ -24,53 +23,53 @@ type RootValues = ValuesOf<typeof rootFields>
 type FrontValues = ValuesOf<typeof frontFields>
 type FrontAuthValues = NonNullable<FrontValues['auth']>
 
-/** A value that the terminal asks for once. */
+/** A value for which the terminal asks once. */
 export type InputConfig = RootValues['inputs'][number]
 
 /** How often clients may call tools; `*` in a pattern stands for any characters. */
 export type LimitConfig = RootValues['limits'][number] & {
-  /** Calls that may come together, after a pause. */
+  /** Calls that may come together after a pause. */
   readonly burst: number
 }
 
 export type CorsConfig = FrontValues['cors'] & {
-  /** Whether pages of this machine may call without a token, by `MCP_ENABLE_CORS` without named origins. */
+  /** Whether pages of this machine may call without a token: `MCP_ENABLE_CORS` is set and no origins are named. */
   readonly localPages?: boolean | undefined
 }
 
-/** A token of one client, or of several that are one principal. */
+/** A token of one client, or of several clients that are one principal. */
 export type FrontToken = NonNullable<FrontValues['tokens']>[number]
 
 /** An authorization server whose tokens the front accepts. */
 export type FrontAuthIssuer = FrontAuthValues['issuers'][number]
 
-/** Tokens with this scope, or with this value of a claim, may use these profiles. */
+/** The profiles for tokens with this scope, or with this value of a claim. */
 export type FrontAuthRule = FrontAuthValues['rules'][number]
 
-/** The client of the front at an authorization server, by which users show who they are before a login to a server. */
+/** The client of the front at an authorization server, at which users identify themselves before other logins. */
 export type FrontLogin = NonNullable<FrontAuthValues['login']> & {
   readonly issuer: string
 }
 
-/** Access tokens of authorization servers; without `login`, users cannot log in to servers by the pages of the front. */
+/** Access tokens of authorization servers. Without `login`, users cannot log in to servers on pages of the front. */
 export type FrontAuthConfig = Omit<FrontAuthValues, 'login'> & { readonly login: FrontLogin | undefined }
 
-/** The block `server`, with what the environment says; its `secrets` are never logged. */
+/** The block `server` with the overrides of the environment. Its `secrets` are never logged. */
 export interface FrontConfig extends Omit<FrontValues, 'cors' | 'auth' | 'stateKey' | 'previousStateKey'> {
   readonly cors: CorsConfig
   readonly auth: FrontAuthConfig | undefined
-  /** The key with which states are signed, and the key before it. */
+  /** The key that signs states, and the previous key. */
   readonly stateKeys: readonly string[]
   readonly secrets: readonly string[]
 }
 
-/** The destination of the lines of calls, and their extent; without a file, they go to stderr. */
+/** The destination of the audit, and the calls that it logs. Without a file, the lines go to stderr. */
 export type AuditConfig = Omit<NonNullable<RootValues['audit']>, 'file'> & {
   /** Absolute. */
   readonly file: string | undefined
 }
 
-/** The file with what was accepted of servers, and whether servers are compared with it. */
+/** The file of accepted lists, and whether servers are compared with it. */
 export interface LockPlace {
   /** Absolute. */
   readonly path: string
@@ -79,7 +78,7 @@ export interface LockPlace {
 
 /** Everything that a configuration file says. */
 export interface Configuration extends Pick<RootValues, 'logging' | 'startupGraceMs' | 'processesMax'> {
-  /** Absolute path of the file, `embedded`, or what the caller named it. */
+  /** The absolute path of the file, `embedded`, or the name that the caller passed. */
   readonly source: string
   readonly server: FrontConfig
   readonly schemas: ReadonlyMap<string, SchemaConfig>

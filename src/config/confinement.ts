@@ -1,7 +1,8 @@
-// The rules between confined servers and all others: no confined program may write what the proxy obeys, or what another server runs.
+// Rules between confined servers and all others: no confined program may write what the proxy obeys or what
+// another server runs.
 //
-// A server that breaks them is not started. Folders of PATH that a confined program may write are skipped for all other servers,
-// because the program could put a command there.
+// A server that breaks a rule is not started. If a confined program may write a folder of PATH, no other server
+// searches it, because the program could put a command there.
 
 import { delimiter, resolve } from 'node:path'
 import { programFolder } from '../folder.js'
@@ -15,12 +16,12 @@ export interface ConfinementContext {
   readonly files: ReadonlySet<string>
   readonly env: Environment
   readonly home: string
-  /** The folder in which programs of `${cmd:…}` are started. */
+  /** The working folder of the programs of `${cmd:…}`. */
   readonly folder: string
   readonly warn: (schema: string, server: ServerConfig, message: string) => void
 }
 
-/** The schemas, with what the confinement of one server means for the others, and the PATH of the proxy where that has to differ. */
+/** Returns the schemas with the effects of confined servers on the others, and the PATH of the proxy if it must differ. */
 export function withConfinement(
   schemas: ReadonlyMap<string, SchemaConfig>,
   { files, env, home, folder, warn }: ConfinementContext,
@@ -60,7 +61,7 @@ export function withConfinement(
   return { schemas: result, path }
 }
 
-/** The folders of one confined program, without links. */
+/** The folders of one confined program, with links resolved. */
 interface RealFolders {
   readonly writable: readonly { readonly folder: string; readonly real: string }[]
   readonly shields: readonly string[]
@@ -72,7 +73,7 @@ function realFolders(read: readonly string[], write: readonly string[]): RealFol
   return { writable, shields: shieldsOf(read, reals) }
 }
 
-/** The writable folder from which a program could replace the entry with these places; undefined without one. */
+/** Returns the writable folder from which a program could replace the entry with these places, or undefined. */
 function folderThatReplaces(
   places: readonly Place[],
   { writable, shields }: RealFolders,
@@ -80,7 +81,7 @@ function folderThatReplaces(
   const end = places.at(-1)?.path
   const isShielded = (real: string, path: string): boolean =>
     shields.some((shield) => covers(real, shield) && covers(shield, path))
-  // The name of the writable folder itself lies in a folder that is not writable.
+  // The entry of a writable folder lies in its parent, which is not writable.
   return writable.find(
     ({ real }) =>
       real === end ||
@@ -88,11 +89,11 @@ function folderThatReplaces(
   )?.folder
 }
 
-/** A server that confines what it runs, and the folders of the host that are open to that. */
+/** A server that confines its programs, and the folders of the host that these programs may use. */
 interface ConfinedServer {
   readonly schema: string
   readonly server: ServerConfig
-  /** The folders that the configuration opens; the home of the server is not one of them. */
+  /** The folders that the configuration names, without the home of the server. */
   readonly named: RealFolders
   readonly open: RealFolders
   readonly programs: readonly string[]
@@ -122,7 +123,7 @@ function commandPlaces(server: ServerConfig): readonly CommandPlaces[] {
   return [{ server, places: placesOf(resolve(server.cwd, server.command)) }]
 }
 
-/** Why a server is not started: the folder that it may write, what lies there, and the key to change. */
+/** Why a server is not started: its writable folder, the file that it could replace, and the key to change. */
 function refusalOf(
   { server, named }: ConfinedServer,
   obeyed: readonly (readonly Place[])[],
@@ -131,7 +132,7 @@ function refusalOf(
   const others = commands.flatMap((each) => (each.server === server ? [] : [each.places]))
   for (const places of [...obeyed, ...others]) {
     const end = places.at(-1)?.path
-    // From the first it could replace the entry, and from the second what lies below it.
+    // A writable folder above the entry could replace it, and one below it could change its content.
     const below = named.writable.find(({ real }) => end !== undefined && covers(end, real))
     const folder = folderThatReplaces(places, named) ?? below?.folder
     if (folder === undefined) continue
@@ -144,7 +145,7 @@ function refusalOf(
   return undefined
 }
 
-/** The PATH of each server without the folders in which what other servers run could put a program. */
+/** Computes the PATH of each server, without folders in which the programs of other servers could put a command. */
 class SafePaths {
   readonly skipped = new Map<ConfinedServer, Set<string>>()
   readonly #confined: readonly ConfinedServer[]
@@ -156,7 +157,7 @@ class SafePaths {
     this.#env = env
   }
 
-  /** Undefined when nothing has to be left out. */
+  /** Returns undefined if no folder must be left out. */
   without(
     { env, cwd }: Pick<StdioServerConfig, 'env' | 'cwd'>,
     itself: ServerConfig | undefined,
@@ -176,7 +177,7 @@ class SafePaths {
   }
 }
 
-/** A server beside others: its PATH, and the folders in which links may be theirs. */
+/** Adds to a server its safe PATH, and the folders in which other servers can create links. */
 function amongOthers(
   server: StdioServerConfig,
   itself: ServerConfig,

@@ -1,4 +1,4 @@
-// Changes of a configuration file that keep its comments, its order and its indentation.
+// Edits a configuration file. Comments, order and indentation stay.
 
 import type { JSONPath } from 'jsonc-parser'
 import { readJson } from './json-syntax.js'
@@ -29,9 +29,9 @@ const NO_FILE = 'there is no configuration yet; mcps-proxy add makes one'
 const EMPTY = '{\n  "mcpServers": {}\n}\n'
 
 /**
- * Gives the text with the change; an empty text becomes a file with the one server.
+ * Returns the edited text. An empty text becomes a file with only this server.
  *
- * @throws EditMistake when there is no such server or schema, or already one
+ * @throws EditMistake if the server or schema is missing, or if the server to add exists
  */
 export function editServer(text: string, schema: string, edit: ServerEdit): string {
   if (text.trim() === '' && edit.kind !== 'add') throw new EditMistake(NO_FILE)
@@ -60,7 +60,7 @@ export function editServer(text: string, schema: string, edit: ServerEdit): stri
   }
 }
 
-/** @throws EditMistake when there is no such token, or already one */
+/** @throws EditMistake if the token is missing, or if the token to create exists */
 export function editTokens(text: string, edit: TokenEdit): string {
   if (text.trim() === '') throw new EditMistake(NO_FILE)
   const path = ['server', 'tokens']
@@ -78,7 +78,7 @@ export function editTokens(text: string, edit: TokenEdit): string {
     : setMember(text, ['server'], 'tokens', [edit.token])
 }
 
-/** The entries of a schema as the file has them. @throws EditMistake when it has no such schema */
+/** Returns the entries of a schema in their written form. @throws EditMistake if the schema is missing */
 export function serversIn(text: string, schema: string): Readonly<Record<string, unknown>> {
   const value = valueOf(text)
   const servers = memberAt(value, serversPath(value, schema))
@@ -92,7 +92,7 @@ function valueOf(text: string): unknown {
   throw new EditMistake(`line ${line}, column ${column}: ${message}`)
 }
 
-/** The path to the servers of a schema, in each of the shapes of a file. */
+/** Returns the path to the servers of a schema, for each of the three shapes of a file. */
 function serversPath(value: unknown, schema: string): JSONPath {
   const root = isObject(value) ? value : {}
   if (isObject(root['schemas'])) {

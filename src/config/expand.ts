@@ -1,8 +1,8 @@
 // `${VAR}` and `${VAR:-fallback}` in the strings of one server, and `${env:VAR}` as editors write it.
 //
-// The rules are the shell's: the fallback stands in for a variable that is unset or empty and may itself contain `${…}`; the value
-// of a variable is not expanded again. `$${` is a literal `${`. A secret may stand in the place of a variable (`references.ts`).
-// Other text in `${ }`, such as an editor's `${command:x}`, stays, with a warning.
+// The rules are those of the shell: the fallback replaces an unset or empty variable and may contain `${…}`;
+// the value of a variable is not expanded again. `$${` is a literal `${`. A reference to a secret has the same
+// syntax (`references.ts`). Other text in `${ }`, such as an editor's `${command:x}`, stays, with a warning.
 
 import type { ServerCommon } from '../upstream/contracts/server-config.js'
 import type { Environment } from './configuration.js'
@@ -11,7 +11,7 @@ import { type References, type SecretReference, referenceText, unresolved, words
 import { isPublicName, isPublicValue, isPublicVariable } from './secrets.js'
 import type { ExpandedRule } from './values.js'
 
-/** A variable with its fallback, or the form and the name of a secret; `${file:-x}` is a variable. */
+/** Matches a variable with its fallback, or the form and the name of a secret. `${file:-x}` is a variable. */
 const reference =
   /\$?\$\{(?:(file|cmd|keyring|input):(?!-)((?:[^{}]|\{[^{}]*\})+)|(?:env:)?([A-Za-z_]\w*)(?::-((?:\$\{[^{}]*\}|[^}])*))?)\}/g
 /** Another name of `${pathSeparator}` in editors. */
@@ -21,7 +21,7 @@ const foreign = /(?<!\$)\$\{[^}]*\}?/g
 
 export interface ExpansionSources extends PathBase {
   readonly env: Environment
-  /** Names that the environment need not have, such as `userHome`. */
+  /** Variables that are defined without the environment, such as `userHome`. */
   readonly known?: ReadonlyMap<string, string>
   readonly references?: References | undefined
 }
@@ -30,12 +30,12 @@ export class Expansion {
   readonly variables: Set<string> = new Set()
   readonly unset: Set<string> = new Set()
   readonly secrets: Set<string> = new Set()
-  /** `${…}` that is not a variable of ours. */
+  /** Texts in `${…}` that the proxy does not expand. */
   readonly foreign: Set<string> = new Set()
   readonly failures: Set<string> = new Set()
-  /** Values that are wrong once their variables are put in. */
+  /** Problems of values that are wrong after the expansion of their variables. */
   readonly #wrong: string[] = []
-  /** Whether a reference is not resolved, so that its text is incomplete. */
+  /** Whether a reference is unresolved, so that a text is incomplete. */
   isPartial = false
   readonly #from: ExpansionSources
 
@@ -43,13 +43,13 @@ export class Expansion {
     this.#from = from
   }
 
-  /** Why a text of the file has no value; undefined when every variable is set and every secret is found. */
+  /** Why a text has no value. Undefined if every variable is set and every secret is found. */
   get missing(): string | undefined {
     const reasons = [whatIsMissing([...this.unset]) ?? [], ...this.failures].flat()
     return reasons.length === 0 ? undefined : reasons.join('; ')
   }
 
-  /** The text with its variables put in; an unset one is empty. */
+  /** Returns the text with its variables expanded. An unset variable is empty. */
   text(value: string): string {
     if (!value.includes('${')) return value
     const written = value.replaceAll(separatorSign, () => '${pathSeparator}')
@@ -70,7 +70,6 @@ export class Expansion {
     if (!isPublicValue(value)) this.secrets.add(value)
   }
 
-  /** The facts about a server that its texts contain. */
   result(): Pick<ServerCommon, 'unavailable' | 'variables' | 'secrets'> {
     return {
       unavailable: this.missing ?? (this.isPartial ? undefined : this.#wrong[0]),
@@ -134,7 +133,7 @@ function whatIsMissing(unset: readonly string[]): string | undefined {
   return `${what} ${unset.join(', ')} ${is} not set`
 }
 
-/** Text that expands to itself. */
+/** Returns text that expands to `value`. */
 export function literal(value: string): string {
   return value.replaceAll('${', () => '$${')
 }

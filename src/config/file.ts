@@ -1,7 +1,7 @@
-// Finds the configuration file and reads it, synchronously: it is the first thing a start waits for.
+// Finds and reads the configuration file. This is synchronous, because every start waits for it.
 //
-// A configuration starts commands, so none is taken from the working folder
-// unless it was named, and a file that others can write is worth a warning.
+// A configuration starts commands. So the proxy reads none from the working folder unless the user names it,
+// and warns of a file that other users can write.
 
 import { mkdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -15,13 +15,13 @@ import { realPlace } from '../runtime/places.js'
 import { type TextFile, readTextFile } from '../runtime/read-file.js'
 import { replaceFile } from '../runtime/write-file.js'
 
-/** Largest configuration file: a thousand servers fit, a log or an image given by mistake does not. */
+/** The largest configuration file. A thousand servers fit. A log or an image that is named by mistake does not. */
 const configBytesMax: number = 1024 * 1024
 
 export interface ConfigFile extends Extract<JsonResult, { kind: 'value' }> {
   /** Absolute. */
   readonly path: string
-  /** Whether users other than its owner may change it. */
+  /** Whether other users than the owner may write it. */
   readonly writableByOthers: boolean
 }
 
@@ -32,7 +32,7 @@ export interface Search {
   readonly cwd: string
 }
 
-/** The path of the file in force, which may be missing; `what` says how the file was named. */
+/** The path of the file in force, which may be missing. `what` describes how the user named it. */
 function configPath({ path, env, home, cwd }: Search): {
   readonly path: string
   readonly what?: string
@@ -43,14 +43,14 @@ function configPath({ path, env, home, cwd }: Search): {
   return { path: resolve(cwd, fromHome(named, home)), what: 'the file that $MCPS_PROXY_CONFIG names' }
 }
 
-/** The configuration file, or undefined when none was named and none is in the home folder. */
+/** Returns the configuration file, or undefined if the user named none and the home folder has none. */
 export function findConfigFile(search: Search): ConfigFile | undefined {
   const { path, what } = configPath(search)
   if (what !== undefined) return readConfigFile(path, what)
   return whereThere(() => readConfigFile(path, 'the configuration'))
 }
 
-/** The text of a configuration file that may not be there yet, and is empty then. @throws ConfigError */
+/** Returns the text of a configuration file, or an empty text if the file is missing. @throws ConfigError */
 export function configTextAt(path: string): string {
   return whereThere(() => readText(path, 'the configuration').text) ?? ''
 }
@@ -101,24 +101,24 @@ function failure(code: ConfigErrorCode, path: string, problem: string, hint: str
   return new ConfigError(code, path, [{ path: '', problem, hint }])
 }
 
-/** The file keeps its owner, its permissions and the links to it, also where it is not there yet. @throws the system's error */
+/** Replaces or creates a file. Keeps its owner, its permissions and links to it. @throws the error of the system */
 export function rewriteFile(path: string, content: string | Uint8Array): void {
   const target = realPlace(path)
   mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
   replaceFile(target, content, modeOf(target), true)
 }
 
-/** The permissions of a file; those of a private one where there is none. */
+/** The permissions of a file. A missing file will be private. */
 function modeOf(path: string): number {
   return (statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o777
 }
 
-/** The path of the file in force, absolute; the file may be missing. It is the one that was named, or that `loadConfig` finds. */
+/** Returns the absolute path of the file that the user named, or that `loadConfig` finds. The file may be missing. */
 export function configFileInForce(path: string | undefined, env: Environment): string {
   return configPath({ path, env, home: homeOf(env), cwd: process.cwd() }).path
 }
 
-/** Files and folders that outlive a run. The proxy obeys them, so that confined programs must not write them. */
+/** Files and folders that outlive a run. The proxy obeys them, so confined programs must not write them. */
 const obeyedNames = [
   'config.json',
   'secrets.json',
@@ -131,7 +131,6 @@ const obeyedNames = [
   'ui',
 ] as const
 
-/** One of the files and folders in `~/.mcps-proxy`. */
 export function ownPath(home: string, name: (typeof obeyedNames)[number] | 'sandboxed'): string {
   return join(home, '.mcps-proxy', name)
 }

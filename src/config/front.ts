@@ -1,4 +1,4 @@
-// The `server` section, and the environment variables that stand above it.
+// The `server` section, and the environment variables that override it.
 
 import { isLoopback } from '../text/loopback.js'
 import type { FrontAuthConfig, FrontConfig, FrontToken } from './configuration.js'
@@ -8,15 +8,15 @@ import { ProblemList } from './problems.js'
 import type { Location, Reading } from './values.js'
 
 interface FrontUse {
-  /** Without it, the environment is not checked for what only the front needs. */
+  /** Whether the HTTP front is served. If not, problems that concern only the front are not reported. */
   readonly isServed: boolean
-  /** Whether the token is needed all the same, to be sent to the front. */
+  /** Whether this process sends the token to a running front, so that the token needs a value. */
   readonly isAsked: boolean
 }
 
 type Values = NonNullable<ReturnType<typeof frontType.read>>
 
-/** Reads `server`; undefined after it was reported as no object. */
+/** Reads `server`. Returns undefined after a report that it is no object. */
 export function readFront(at: Location, sources: ExpansionSources, use: FrontUse): FrontConfig | undefined {
   const secrets = new Set<string>()
   const reading = { ...neededReading(at, sources, use), onSecret: (value: string) => void secrets.add(value) }
@@ -46,7 +46,7 @@ export function readFront(at: Location, sources: ExpansionSources, use: FrontUse
         `is "${host}", which other machines can reach, and this port asks for no token`,
         'add "open": true if they may read the metrics, or leave "port" out and scrape GET /metrics of the HTTP front',
       )
-  // The last token was revoked, which must not open the front.
+  // The user revoked the last token. That must not open the front to everyone.
   if (refusesEveryClient(front) && use.isServed)
     at.at('tokens').warn(
       'is empty, so the HTTP front refuses every client; make a token with mcps-proxy token create, or take this key out and restart to serve without one',
@@ -54,7 +54,7 @@ export function readFront(at: Location, sources: ExpansionSources, use: FrontUse
   return front
 }
 
-/** A text without a value stops a start where it is needed: a secret must not become one that is easy to guess. */
+/** A needed text without a value stops the start, so that no secret becomes an empty or guessable text. */
 export function neededReading(at: Location, sources: ExpansionSources, use: FrontUse): Partial<Reading> {
   const silent = new ProblemList()
   const { problems } = at.reading
@@ -67,7 +67,7 @@ export function neededReading(at: Location, sources: ExpansionSources, use: Fron
       const expansion = new Expansion(isNeeded ? sources : { ...sources, references: undefined })
       const value = expansion.text(text)
       const { missing, isPartial } = expansion
-      // Of an unresolved token or store it is known that there is one.
+      // The proxy must know that a token or a store is configured, even while its value is unresolved.
       if (missing === undefined && isPartial) return isToken || isStore ? text : undefined
       if (missing === undefined && isRight(value)) return value
       const [problem, hint] =
@@ -87,17 +87,17 @@ export function needsToken({ token, tokens, auth }: TokenNeeds): boolean {
   return token !== undefined || tokens !== undefined || auth !== undefined
 }
 
-/** Whether the front needs a token and has none, because its last one was revoked. */
+/** Whether the front needs a token but has none, because the user revoked the last one. */
 export function refusesEveryClient({ token, tokens, auth }: TokenNeeds): boolean {
   return tokens?.length === 0 && token === undefined && auth === undefined
 }
 
-/** Whether the clients of the front are of several principals, and not all of one. */
+/** Whether clients of the front can be different principals. */
 export function hasSeveralPrincipals({ token, tokens = [], auth }: FrontConfig): boolean {
   return auth !== undefined || tokens.length + (token === undefined ? 0 : 1) > 1
 }
 
-/** Whether clients of the front have names: of their tokens, or of logins. */
+/** Whether clients of the front have names, from tokens or logins. */
 export function hasUsers({ tokens = [], auth }: FrontConfig): boolean {
   return auth !== undefined || tokens.length > 0
 }

@@ -1,6 +1,6 @@
-// The JSON Schema of a configuration file, made from the tables with which a start reads it.
+// The JSON Schema of a configuration file, made from the tables with which the proxy reads a configuration.
 //
-// `scripts/config-schema.mjs` writes it to `config.schema.json`; nothing at run time imports it.
+// `scripts/config-schema.mjs` writes it to `config.schema.json`. Nothing imports it at run time.
 
 import { groupFields, rootFields } from './keys.js'
 import {
@@ -39,13 +39,13 @@ export function configJsonSchema(): JsonSchema {
   }
 }
 
-/** The keys that stand beside servers, as those of a server. */
+/** Refers to the schema of a server for keys that may also stand beside the servers. */
 function withRefs(schema: JsonSchema): JsonSchema {
   const refs = Object.keys(sharedFields).map((key) => [key, { $ref: `#/$defs/server/properties/${key}` }])
   return { ...schema, properties: { ...Object(schema['properties']), ...Object.fromEntries(refs) } }
 }
 
-/** The keys of a server follow from its `type`; without one, from the key `command` or a key for an address. */
+/** The keys of a server depend on its `type`; without one, on the key `command` or a key for an address. */
 function serverSchema(): JsonSchema {
   const { stdio, http, sse, sandbox } = typeNames
   const { properties } = openSchema(anyServerFields)
@@ -71,7 +71,7 @@ function serverSchema(): JsonSchema {
   }
 }
 
-/** Without the rule that there are no other keys. */
+/** An object schema that allows other keys. */
 function openSchema(...[fields, rules]: Parameters<typeof objectSchema>): JsonSchema {
   const { additionalProperties: _, ...open } = objectSchema(fields, rules)
   return open

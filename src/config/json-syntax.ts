@@ -1,13 +1,13 @@
 // JSON text -> value, the place of the first mistake, and the names that occur twice in one object.
 //
-// Comments and commas after the last member are allowed, because the files of several clients have them. The messages are our
-// own: they must not repeat more than one character, which may belong to a secret.
+// Comments and trailing commas are allowed, because the files of several clients have them. The messages are
+// our own: they repeat at most one character, because more could be part of a secret.
 
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { memberPath } from '../text/member-path.js'
 import type { FindLine } from './problems.js'
 
-/** Line and column count from 1, columns in UTF-16 units. */
+/** Line and column count from 1. Columns are UTF-16 units. */
 export interface JsonMistake {
   readonly line: number
   readonly column: number
@@ -16,9 +16,9 @@ export interface JsonMistake {
 
 export interface Repeated {
   readonly path: string
-  /** The member of the whole file that they are, or are part of. */
+  /** The top-level member that contains the repeated member, or is it. */
   readonly topKey: string
-  /** The two places in words, behind the path. */
+  /** Text that follows the path, and names the two places. */
   readonly problem: string
 }
 
@@ -27,7 +27,7 @@ export type JsonResult =
       readonly kind: 'value'
       readonly value: unknown
       readonly repeated: readonly Repeated[]
-      /** A path without a line has that of the value around it. */
+      /** A path without a separate line has the line of the value around it. */
       readonly lineOf: FindLine
     }
   | { readonly kind: 'mistake'; readonly mistake: JsonMistake }
@@ -55,14 +55,14 @@ const lastStep = /[.[][^.[]*$/
 class TreeReader {
   readonly repeated: Repeated[] = []
   readonly #text: string
-  /** By the paths of members and items. */
+  /** Offsets in the text, by the paths of members and items. */
   readonly #offsets = new Map<string, number>()
 
   constructor(text: string) {
     this.#text = text
   }
 
-  /** A key such as `__proto__` is only a key in it. */
+  /** `Object.fromEntries` makes a key such as `__proto__` an ordinary member. */
   value({ type, value, children = [] }: Node, path: string, topKey?: string): unknown {
     if (type === 'array')
       return children.map((each, index) => {
@@ -125,7 +125,7 @@ const expected: ReadonlyMap<string, string> = new Map([
   ['EndOfFileExpected', 'the end of the file'],
 ])
 
-/** Faults inside of a token; the mistake is at its beginning. */
+/** Faults inside a token. The mistake is at the beginning of the token. */
 const brokenTokens: ReadonlyMap<string, string> = new Map([
   ['UnexpectedEndOfComment', 'the comment that begins here does not end'],
   ['UnexpectedEndOfString', 'the text that begins here does not end on its line'],

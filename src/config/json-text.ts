@@ -1,10 +1,10 @@
-// Changes of JSON with comments that touch nothing but the one member: what stands around it stays byte for byte.
+// Edits one member of JSON with comments. All text around the member stays byte for byte.
 //
-// `modify` of jsonc-parser also formats the lines beside a member and takes the comments before it away.
+// `modify` of jsonc-parser also formats the lines beside a member and removes the comments before it.
 
 import { type JSONPath, type Node, findNodeAtLocation, parseTree } from 'jsonc-parser'
 
-/** Gives the text with this value of a member. A member that is not there is added at the end of its object, and so is the object itself; another value in the place of the object stays. */
+/** Sets a member, and adds it and its object if they are missing. Another value in the place of the object stays. */
 export function setMember(text: string, path: JSONPath, name: string, value: unknown): string {
   const old = nodeAt(text, [...path, name])
   if (old !== undefined)
@@ -20,7 +20,7 @@ export function addItem(text: string, path: JSONPath, value: unknown): string {
   return owner === undefined ? text : appended(text, owner, value)
 }
 
-/** On separate lines, or on the one line of the others. */
+/** Puts the new item on a separate line if the last item has one, else behind the last item. */
 function appended(text: string, owner: Node, value: unknown, name?: string): string {
   const key = name === undefined ? '' : `${JSON.stringify(name)}: `
   const newText = (around: string | undefined): string => key + valueText(text, value, around)
@@ -30,7 +30,7 @@ function appended(text: string, owner: Node, value: unknown, name?: string): str
   if (last === undefined) {
     const around = lineIndent(text, owner.offset)
     const inner = `${eol}${around}${indent}${newText(around + indent)}${eol}${around}`
-    // Comments stay, such as those about members that an editor has removed.
+    // Keeps comments, such as those about members that an editor removed.
     const place = text.slice(0, end).trimEnd().length
     return spliced(text, place, end - place, inner)
   }
@@ -39,7 +39,7 @@ function appended(text: string, owner: Node, value: unknown, name?: string): str
   const around = lineIndent(text, last.offset)
   const isBelow = text.slice(0, last.offset).endsWith(`\n${around}`)
   const behind = comma === undefined ? after : comma + 1
-  // A comment may end the line, and with it everything that stands behind it there.
+  // A comment may end the line. Text behind it on the same line would become part of it.
   const place = isBelow ? endOfLine(text, behind) : behind
   const gap = isBelow ? eol + around : ' '
   const added = gap + newText(isBelow ? around : undefined) + (comma === undefined ? '' : ',')
@@ -52,7 +52,7 @@ function formOf(text: string): { readonly indent: string; readonly eol: string }
   return { indent, eol: text.includes('\r\n') ? '\r\n' : '\n' }
 }
 
-/** Gives the text without a member, or an item of a list; the line that it leaves empty goes too. */
+/** Returns the text without a member or an item of a list. A line that becomes empty is removed too. */
 export function removeMember(text: string, path: JSONPath): string {
   const node = nodeAt(text, path)
   const member = node?.parent?.type === 'property' ? node.parent : node
@@ -62,7 +62,7 @@ export function removeMember(text: string, path: JSONPath): string {
   const comma = commaAfter(text, end)
   const before = siblings[siblings.indexOf(member) - 1]
   const without = withoutLine(text, member.offset, comma === undefined ? end : comma + 1)
-  // The comma in front of the last member would separate it from nothing.
+  // Removes the comma in front of the last member, because no member follows it any more.
   if (comma !== undefined || before === undefined) return without
   const inFront = commaAfter(text, before.offset + before.length)
   return inFront === undefined ? without : spliced(without, inFront, 1, '')
@@ -77,14 +77,14 @@ function spliced(text: string, at: number, length: number, put: string): string 
   return text.slice(0, at) + put + text.slice(at + length)
 }
 
-/** On separate lines below this indentation; on one line without one. */
+/** Writes a value on several lines below the indentation `around`, or on one line if that is undefined. */
 function valueText(text: string, value: unknown, around: string | undefined): string {
   const { indent, eol } = formOf(text)
   if (around === undefined || typeof value !== 'object') return JSON.stringify(value)
   return JSON.stringify(value, undefined, indent).replaceAll('\n', eol + around)
 }
 
-/** Takes a range out, and its line where nothing else is on it; else the blanks behind it. */
+/** Removes a range. Removes its whole line if nothing else is on it, else the blanks behind the range. */
 function withoutLine(text: string, start: number, end: number): string {
   const from = text.lastIndexOf('\n', start - 1) + 1
   const [rest = ''] = /^[ \t]*(?:\r?\n)?/.exec(text.slice(end)) ?? []
@@ -107,7 +107,7 @@ function commaAfter(text: string, offset: number): number | undefined {
   return text[at] === ',' ? at : undefined
 }
 
-/** Behind the comment that stands on the same line. */
+/** Returns the offset behind a comment on the same line. */
 function endOfLine(text: string, offset: number): number {
   const [comment = ''] = /^[ \t]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/)/.exec(text.slice(offset)) ?? []
   return offset + comment.length

@@ -1,6 +1,6 @@
-// Keys of earlier versions, of other programs and of other places in the file, with what to write in their place.
+// Keys of earlier versions, of other programs and of other places in the file. The hint says what to write instead.
 
-/** A file that still has one of these starts, with a warning. */
+/** A file with one of these keys starts, with a warning. */
 export const earlierKeys: ReadonlyMap<string, string> = new Map([
   ['spare', 'a session starts in a tenth of a second, so no machine is kept ready; take it out'],
   ['pins', 'files outlive a session in a folder of "volumes"; take it out'],
@@ -21,14 +21,14 @@ export const earlierKeys: ReadonlyMap<string, string> = new Map([
   ['clientKeyId', 'take it out, and register one key at the authorization server'],
 ])
 
-/** Without these a program would run with more rights than the file asks for, so that the start is refused. */
+/** Without these keys a program would have more rights than the file intends, so they stop the start. */
 export const refusedKeys: ReadonlyMap<string, string> = new Map([
   ['sandboxEnabled', 'write "sandbox": { … } in the server, or take it out'],
   ['allowRead', 'write "read"'],
   ['allowWrite', 'write "write"'],
 ])
 
-/** Keys of the whole file that stand elsewhere by mistake, and keys of servers in the files of other clients. */
+/** Top-level keys that stand elsewhere by mistake, and keys of servers in the files of other clients. */
 export const keyHints: ReadonlyMap<string, string> = new Map([
   ...['mcpServers', 'schemas', 'profiles', 'limits', 'audit', 'logging', 'inputs', 'processesMax'].map(
     (key) => [key, 'it belongs at the top level of the file'] as const,

@@ -1,7 +1,7 @@
 // Every key of the configuration outside the servers: its type, its default and its purpose.
 //
-// `values.ts` reads with these tables; the types of `configuration.ts`, `config.schema.json` and the reference in
-// docs/configuration.md follow from them.
+// `values.ts` reads with these tables. The types of `configuration.ts`, `config.schema.json` and the reference
+// in docs/configuration.md follow from them.
 
 import { isObject } from '../text/json-object.js'
 import { isLoopback } from '../text/loopback.js'
@@ -56,7 +56,7 @@ const httpNames = list(text('a name as HTTP has them', `^${httpCharacter}+$`))
 const fileSize = size(1024, 1024 ** 4)
 const fileCount = integer(1, 1000)
 
-/** Https, or http on this machine: on any other way a machine between the two could answer. */
+/** Https, or http on this machine. Over plain http, another machine could answer. */
 const safeUrl = '^(?:https://[^/?#\\s]+|http://(?:localhost|127\\.\\d+\\.\\d+\\.\\d+|\\[::1\\])(?::\\d+)?)'
 
 const safeAddress = address(
@@ -75,7 +75,7 @@ const writtenPublicUrl = address(
   '^https?://[^/?#\\s"]+(?:/[^?#\\s"]*)?$',
 )
 
-/** In the form in which tokens have it: without a slash at its end. */
+/** Tokens contain this address without a slash at its end. */
 const publicUrl = mapped(writtenPublicUrl, (written, at) => {
   const { origin, pathname, protocol, hostname } = new URL(written)
   if (protocol === 'http:' && !isLoopback(hostname))
@@ -87,7 +87,7 @@ const publicUrl = mapped(writtenPublicUrl, (written, at) => {
   return whole
 })
 
-/** Signatures that only the issuer can make. A shared secret makes none of these. */
+/** Signatures that only the issuer can make, because they need a private key. */
 const asymmetric = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
 
 const algorithm = text(
@@ -103,16 +103,16 @@ const introspectionFields = {
   url: required(safeAddress, ''),
   /** The client id of the front there. */
   clientId: required(anyText, ''),
-  /** Its secret. */
+  /** Client secret. */
   clientSecret: required(secret(), ''),
 }
 
 const issuerFields = {
-  /** The authorization server, as its tokens write it. */
+  /** The authorization server, as its tokens name it. */
   issuer: required(issuer, ''),
-  /** Further values of "aud" that are accepted; the addresses under publicUrl always are. */
+  /** Further accepted values of "aud"; the addresses under publicUrl are always accepted. */
   audience: field(names, []),
-  /** Signatures that are accepted. */
+  /** Accepted signatures. */
   algorithms: field(list(algorithm, { min: 1 }), ['RS256', 'ES256']),
   /** Address of the keys. Absent: the one in the metadata of the issuer. */
   jwksUri: optional(safeAddress),
@@ -125,7 +125,7 @@ const frontLoginFields = {
   issuer: optional(issuer),
   /** The client id there, with the redirect URI PUBLICURL/login/identity. */
   clientId: required(anyText, ''),
-  /** Its secret. */
+  /** Client secret. */
   clientSecret: required(secret(), ''),
 }
 
@@ -141,11 +141,11 @@ const authRuleFields = {
 }
 
 const frontAuthFields = {
-  /** The scopes that clients ask for, such as "api://mcp/mcp.read". Absent: those of the rules. */
+  /** The scopes that clients request, such as "api://mcp/mcp.read". Absent: those of the rules. */
   scopes: field(list(scope), []),
   /** The authorization servers whose tokens are accepted. */
   issuers: required(objects(issuerFields, { isClosed: true, min: 1, max: 16 }), []),
-  /** The profiles that tokens may use; all rules that fit count. Absent: everything. */
+  /** The profiles that tokens may use; all matching rules count. Absent: everything. */
   rules: field(
     objects(authRuleFields, {
       isClosed: true,
@@ -167,13 +167,13 @@ const metricsFields = {
   port: optional(integer(0, 65_535)),
   /** Address that this port binds. */
   host: field(anyText, '127.0.0.1'),
-  /** Whether other machines may read them; `host` must allow it too. */
+  /** Whether other machines may read metrics; `host` must allow it too. */
   open: field(boolean(), false),
   /** Whether each tool has separate series, up to 500. */
   tools: field(boolean(), false),
 }
 
-/** Names stand in log lines, and are principals. */
+/** Token names appear in log lines, and are the names of principals. */
 const tokenNamePattern = '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$'
 
 const dateText = text(
@@ -199,15 +199,15 @@ const tokenFields = {
 }
 
 const uiFields = {
-  /** Whether --ui serves it on a front that other machines reach, which needs a token. */
+  /** Whether --ui also works on a front that other machines reach, which needs a token. */
   remote: field(boolean(), false),
-  /** Whether it takes secrets out of the messages that it shows and exports. */
+  /** Whether the inspector removes secrets from the messages that it shows and exports. */
   redact: field(boolean(), true),
-  /** Size of the messages that are kept while the page is closed. Absent: nothing, and 16 MiB while it is open. */
+  /** Size of the messages kept while the page is closed. Absent: nothing, and 16 MiB while it is open. */
   history: optional(size(64 * 1024, 1024 ** 3)),
 }
 
-/** The origin that a browser sends for a page: scheme, host and port (RFC 6454); patterns are none. */
+/** The origin that a browser sends for a page: scheme, host and port (RFC 6454). A pattern is not an origin. */
 const pageOrigin = /^(?:\*|null|[a-z][a-z0-9+.-]*:\/\/[^/?#*\s]+\/?)$/i
 
 const origin = mapped(anyText, (read, at) => {
@@ -242,7 +242,7 @@ const hostName = text(
   '^(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9_.])?|\\[[0-9A-Fa-f:.]{2,45}\\])(?::[0-9]{1,5})?$',
 )
 
-/** Of sessions of a front that has no configuration too. */
+/** Also the limit of a front without a configuration. */
 export const SESSION_MAX_AGE_MS = 604_800_000 // 7 days
 
 export const frontFields = {
@@ -256,7 +256,7 @@ export const frontFields = {
   version: optional(anyText),
   /** Further host names under which clients reach the HTTP front. */
   allowedHosts: field(list(hostName), []),
-  /** Header field whose last address is that of the client. Only for a front that nothing but a reverse proxy can reach. Absent: the address of the connection. */
+  /** Header field whose last address is the client's. Only for a front that nothing but a reverse proxy can reach. Absent: the address of the connection. */
   clientAddressField: optional(
     text(
       'the name of a header field that lists addresses, such as "X-Forwarded-For" (not "Forwarded")',
@@ -283,7 +283,7 @@ export const frontFields = {
     text('1 to 32 lower-case letters, digits and "-"', '^[a-z0-9-]{1,32}$'),
     'MCPS_PROXY_INSTANCE',
   ),
-  /** Time in ms after its start for which a session may go on in another process. */
+  /** Time in ms after its start in which another process may continue a session. */
   sessionMaxAge: field(milliseconds(0, undefined, 60_000), SESSION_MAX_AGE_MS),
   /** The Redis or Valkey that several instances share, such as "redis://store:6379". MCPS_PROXY_STORE overrides it. */
   store: optional(storeAddress, 'MCPS_PROXY_STORE'),
@@ -299,7 +299,7 @@ export const frontFields = {
   auth: optional(object(frontAuthFields, { isClosed: true })),
 }
 
-/** Access tokens are made for the address of the front, which only `publicUrl` names. */
+/** Access tokens are made for the address of the front, and only `publicUrl` contains it. */
 export const frontType = object(frontFields, { needs: [['auth', 'publicUrl']] })
 
 const stdioFields = {
@@ -344,7 +344,7 @@ const auditFields = {
   maxFiles: field(fileCount, 5),
 }
 
-/** A text is the file. */
+/** A text is the path of the file. */
 const audit = mapped(
   either(auditFields.file.type, object(auditFields, { isClosed: true })),
   (read, { path, reading }) =>
@@ -359,7 +359,7 @@ const principalPattern = text(
 const callCount = integer(1, 1_000_000)
 
 const limitFields = {
-  /** The principals that are limited, each by itself: names of tokens, or ISSUER#SUBJECT. Absent: all. */
+  /** The principals that are limited, each separately: names of tokens, or ISSUER#SUBJECT. Absent: all. */
   principal: optional(principalPattern),
   /** The tools that are counted, by the names without a profile. */
   tools: field(oneOrMany(toolPattern), '*'),
@@ -371,7 +371,7 @@ const limitFields = {
   each: field(boolean(), false),
 }
 
-/** The name of the file, unless the configuration has another. */
+/** The default name of the lock file. */
 export const lockFileName = 'mcps.lock'
 
 const lockFields = {
@@ -387,7 +387,7 @@ const patternFields = {
   deny: field(names, []),
 }
 
-/** Arguments as JSON texts. */
+/** Values are JSON texts. */
 const setArguments: ValueType<ReadonlyMap<string, string>, Readonly<Record<string, unknown>>> = {
   expected: 'an object of arguments',
   schema: { type: 'object' },
@@ -422,7 +422,7 @@ const profileFields = {
   resources: field(object(patternFields), {}),
 }
 
-/** Keys of `tools` that stand in the profile itself by mistake. */
+/** Keys of `tools` that users write in the profile itself by mistake. */
 const profileKeyHints = new Map(
   ['allow', 'deny', 'rename', 'set'].map((key) => [
     key,
@@ -503,10 +503,10 @@ export const rootFields = {
   sandbox: field(later(sharedSandbox), {}),
 }
 
-/** Files of other programs have these at the top level for themselves. */
+/** Files of other programs have these keys at the top level, so no hint is given. */
 const ambiguousKeys = new Set(['name', 'version'])
 
-/** Keys of `server` that stand at the top level by mistake. */
+/** Keys of `server` that users write at the top level by mistake. */
 const frontKeyHints = new Map(
   Object.keys(frontFields)
     .filter((key) => !ambiguousKeys.has(key))
@@ -520,5 +520,5 @@ type Shape = { readonly schemas: unknown } | { readonly mcpServers: unknown } | 
 
 export type ConfigurationJson = WrittenOf<typeof rootFields> & Shape
 
-/** One group of servers, which clients see as one. */
+/** One group of servers, which clients see as one server. */
 export type SchemaJson = WrittenOf<typeof groupFields>

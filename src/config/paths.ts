@@ -1,8 +1,8 @@
-// Paths of a configuration file; there is no shell between the file and us.
+// Paths of a configuration file. No shell expands them before the proxy reads them.
 
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 
-/** `~` as shells read it. */
+/** Expands `~` as shells do. */
 export function fromHome(path: string, home: string): string {
   return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : path
 }
@@ -10,7 +10,7 @@ export function fromHome(path: string, home: string): string {
 export interface PathBase {
   readonly folder: string
   readonly home: string
-  /** Gets every file that `absoluteFile` has made absolute; absent where they are not collected. */
+  /** Collects every file that `absoluteFile` makes absolute. Absent: nothing is collected. */
   readonly files?: Set<string> | undefined
 }
 
@@ -19,27 +19,27 @@ export function absolute(path: string, { folder, home }: PathBase): string {
   return isAbsolute(whole) ? whole : resolve(folder, whole)
 }
 
-/** The same for a file whose content the proxy obeys: no confined program may write it. */
+/** Makes the path of a file absolute whose content the proxy obeys. No confined program may write it. */
 export function absoluteFile(path: string, base: PathBase): string {
   const whole = absolute(path, base)
   base.files?.add(whole)
   return whole
 }
 
-/** Whether the system looks a program up in PATH. */
+/** Whether the system searches PATH for a program. */
 export function isBareName(program: string): boolean {
   return basename(program) === program
 }
 
 const editorFolders: readonly string[] = ['.vscode', '.cursor']
 
-/** The project that a file in this folder belongs to, where editors keep one for each project; undefined elsewhere. */
+/** Returns the project of a file in this folder, if the folder is an editor's folder in a project. */
 export function projectOf(folder: string, home: string): string | undefined {
   const project = dirname(folder)
   return editorFolders.includes(basename(folder)) && project !== home ? project : undefined
 }
 
-/** The values that editors put in for `${userHome}` and the like; the project only where it is known. */
+/** The values of `${userHome}` and other variables of editors. Variables of the project exist only in a project. */
 export function editorVariables(folder: string, home: string): ReadonlyMap<string, string> {
   const project = projectOf(folder, home)
   const known = new Map([

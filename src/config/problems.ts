@@ -1,5 +1,3 @@
-// All problems and warnings of a configuration.
-
 import { escapeText } from '../text/escape.js'
 
 export type ConfigErrorCode =
@@ -11,13 +9,13 @@ export type ConfigErrorCode =
   | 'CONFIG_PROFILE'
   | 'CONFIG_LOOP'
 
-/** One mistake: where in the file, what is wrong there, and what would be right. */
+/** One mistake: its place in the file, the problem, and a hint with the right value. */
 export interface ConfigProblem {
-  /** Like `schemas.default.mcpServers.fs.timeout`; empty for the file as a whole. */
+  /** For example `schemas.default.mcpServers.fs.timeout`. Empty for the whole file. */
   readonly path: string
   readonly problem: string
   readonly hint: string
-  /** The line of the file, counted from 1; absent for what no line has. */
+  /** The line of the file, counted from 1. Absent if the problem has no line. */
   readonly line?: number
 }
 
@@ -27,12 +25,12 @@ export interface ConfigWarning {
   readonly line?: number
 }
 
-/** The caller's mistake in a configuration; `problems` has every one of them, and `warnings` what may have led to them. */
+/** The configuration is wrong. `problems` lists every mistake, and `warnings` lists their possible causes. */
 export class ConfigError extends Error {
   readonly code: ConfigErrorCode
   readonly problems: readonly ConfigProblem[]
   readonly warnings: readonly ConfigWarning[]
-  /** The file, or what stands for it. */
+  /** The file, or the name that replaces it. */
   readonly source: string
 
   constructor(
@@ -50,12 +48,11 @@ export class ConfigError extends Error {
   }
 }
 
-/** One problem as one line of text, safe for a terminal. */
 function problemLine({ problem, hint, ...place }: ConfigProblem): string {
   return escapeText(`  ${placeText(place)}${problem}${hint === '' ? '' : `; ${hint}`}`)
 }
 
-/** One warning as one line of text, safe for a terminal. */
+/** Returns one warning as one line of text, safe for a terminal. */
 export function warningLine({ message, ...place }: ConfigWarning): string {
   return escapeText(`  warning: ${placeText(place)}${message}`)
 }
@@ -94,7 +91,7 @@ export class ProblemList implements ProblemReport {
   }
 }
 
-/** Longest piece of a wrong value that a message repeats, in UTF-16 units. */
+/** The longest part of a wrong value that a message repeats, in UTF-16 units. */
 const shownLengthMax = 60
 
 /** Describes a value in words that follow its path, without the text of a secret. */

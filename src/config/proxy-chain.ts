@@ -1,8 +1,9 @@
-// The configurations that led to this process, so that none is served by itself.
+// Detects a configuration that would serve itself.
 //
-// A configuration may name a program that starts this one with the same configuration, directly or through a wrapper,
-// and that would go on without end. So every server gets a variable that names the files and schemas above it, and
-// what it starts inherits it. It holds paths and names of schemas, and no secret.
+// A configuration may name a program that starts this proxy with the same configuration, directly or through a
+// wrapper. Such proxies would start each other without end. So every server gets a variable that names the
+// files and schemas above it, and the programs that the server starts inherit the variable. It contains paths
+// and names of schemas, and no secret.
 
 import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -10,13 +11,13 @@ import type { Configuration, Environment } from './configuration.js'
 import { realPlace } from '../runtime/places.js'
 import { ConfigError, type ConfigProblem } from './problems.js'
 
-/** Its value is a list with spaces: `file:///path/config.json#schema`, the outermost first. */
+/** The value is a list with spaces: `file:///path/config.json#schema`, the outermost first. */
 const chainVariable = 'MCPS_PROXY_CHAIN'
 
-/** Proxies that start each other; two or three are enough for every purpose, and each costs a process for every server. */
+/** The most proxies that start each other. Two or three suffice, and each costs a process for every server. */
 const chainLengthMax = 8
 
-/** The variables by which the servers of a schema, and what they start, know what is above them. */
+/** Returns the variables that tell the servers of a schema which proxies are above them. */
 export function selfStartVariables(
   { source }: Configuration,
   schema: string,
@@ -25,7 +26,7 @@ export function selfStartVariables(
   return { [chainVariable]: [...chainAbove(env), linkOf(source, schema)].join(' ') }
 }
 
-/** @throws ConfigError (`CONFIG_LOOP`) when one of these schemas is served above already, or the chain is too long */
+/** @throws ConfigError (`CONFIG_LOOP`) if a proxy above serves one of these schemas, or the chain is too long */
 export function refuseLoop(config: Configuration, schemas: readonly string[], env: Environment): void {
   const [problem] = loopProblems(config, schemas, env)
   if (problem !== undefined) throw new ConfigError('CONFIG_LOOP', config.source, [problem])
@@ -51,13 +52,13 @@ export function loopProblems(
   }))
 }
 
-/** One more than may be there is enough to know that there are too many. */
+/** One link over the limit proves that the chain is too long, so further links are not read. */
 function chainAbove(env: Environment): string[] {
   const value = env[chainVariable] ?? ''
   return value.split(' ', chainLengthMax + 1).filter((link) => link !== '')
 }
 
-/** A file is the same under all of its names; what is no file can only be counted. */
+/** A file has one link under all of its names. A configuration without a file can only be counted. */
 function linkOf(source: string, schema: string): string {
   return isAbsolute(source) ? `${pathToFileURL(realPlace(source)).href}#${schema}` : 'mcps-proxy:no-file'
 }

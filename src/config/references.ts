@@ -1,12 +1,12 @@
-// Secrets that a configuration refers to: `${file:PATH}`, `${cmd:LINE}`, `${keyring:NAME}` and `${input:ID}`.
+// References to secrets in a configuration: `${file:PATH}`, `${cmd:LINE}`, `${keyring:NAME}` and `${input:ID}`.
 //
-// A configuration is read synchronously, and some of these take time. So the reader notes every reference that it meets,
-// and the configuration is read again once `src/secrets` has resolved them. An unresolved reference is empty, and the
-// reader draws no conclusion from a text that has one.
+// A configuration is read synchronously, but fetching some secrets takes time. So the reader notes every
+// reference. `src/secrets` fetches the secrets, and the configuration is read again. Until then a reference is
+// empty, and the reader does not judge a text that contains one.
 
 import type { Environment, InputConfig } from './configuration.js'
 
-/** A reference as the file has it; the path of a `file` is absolute. */
+/** A reference in its written form. The path of a `file` is absolute. */
 export interface SecretReference {
   readonly form: 'file' | 'cmd' | 'keyring' | 'input'
   readonly name: string
@@ -24,15 +24,15 @@ export interface ReferencesAbout {
 }
 
 export interface References {
-  /** The only schema whose references are needed; undefined needs those of every enabled one. */
+  /** The only schema whose references are needed. Undefined: those of every enabled schema. */
   readonly schema?: string | undefined
-  /** Undefined notes the reference, and leaves it unresolved. */
+  /** Returns undefined for an unresolved reference, and notes it. */
   resolve(reference: SecretReference): Resolution | undefined
-  /** Tells what the file says of its references: `inputs`, and where and how programs are started. */
+  /** Receives `inputs`, and where and how programs of references start. */
   declare(about: ReferencesAbout): void
 }
 
-/** Resolves nothing, for readers that need only the shape of a configuration. */
+/** Resolves nothing, for callers that need only the shape of a configuration. */
 export const unresolved: References = { resolve: () => undefined, declare: () => undefined }
 
 export class NotedReferences implements References {
@@ -45,7 +45,7 @@ export class NotedReferences implements References {
     this.schema = schema
   }
 
-  /** The references that were noted and that `settle` has not had yet. */
+  /** The noted references that are not settled yet. */
   get pending(): readonly SecretReference[] {
     return [...this.#noted].flatMap(([key, each]) => (this.#resolutions.has(key) ? [] : [each]))
   }
@@ -74,13 +74,13 @@ function keyOf({ form, name }: SecretReference): string {
   return `${form}:${name}`
 }
 
-/** The reference in messages: of a command line only the program, since its arguments may be secret. */
+/** The reference as messages show it. A command line is cut to its program, because its arguments may be secret. */
 export function referenceText({ form, name }: SecretReference): string {
   const [program = '', ...args] = form === 'cmd' ? name.trim().split(/\s+/) : [name]
   return `\${${form}:${program}${args.length > 0 ? ' …' : ''}}`
 }
 
-/** The program and the arguments of a command line, split at spaces outside of quotes; a backslash means itself. Undefined when a quote does not end. */
+/** Splits a command line at spaces outside of quotes; a backslash is literal. Undefined if a quote does not end. */
 export function wordsOf(line: string): string[] | undefined {
   const word = /\s*((?:[^\s"']|"[^"]*"|'[^']*')+)\s*/y
   const words: string[] = []

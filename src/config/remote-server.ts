@@ -1,5 +1,3 @@
-// A server of the file that is reached over the network.
-
 import type {
   HttpServerConfig,
   LoginSettings,
@@ -20,7 +18,7 @@ export function readHttp(kind: 'http' | 'sse', at: Location, common: ServerCommo
   const { headers, proxy, auth, tls, retryDelayMs } = values
   const url = values.url ?? values.serverUrl ?? values.httpUrl ?? ''
   const login = readLogin(at, url, values)
-  // For an event stream `maxRetries` counts, and `retries` where only that is given.
+  // Event streams use `maxRetries`, or `retries` if only that is given.
   const sse = readValues(sseFields, at, at.has('retries') ? { maxRetries: values.retries } : {})
   return {
     kind,
@@ -41,7 +39,7 @@ export function readHttp(kind: 'http' | 'sse', at: Location, common: ServerCommo
   }
 }
 
-/** A server that wants a login gets one, unless the configuration has other credentials for it. */
+/** A remote server may use a login, unless the configuration has other credentials for it. */
 function readLogin(at: Location, url: string, { headers, auth, oauth }: Values): LoginSettings | undefined {
   const hasToken = [...headers.keys()].some((name) => name.toLowerCase() === 'authorization')
   if (auth?.type === 'oauth' && hasToken)
@@ -70,7 +68,7 @@ function readLogin(at: Location, url: string, { headers, auth, oauth }: Values):
   }
 }
 
-/** A grant without a person needs what stands for one. */
+/** A grant without a person needs credentials in the configuration. */
 function checkGrant(at: Location, { grant }: AuthValues): void {
   const needs = (expected: string, ...keys: readonly string[]): void => {
     if (!keys.some((key) => at.has(key)))
@@ -88,7 +86,7 @@ function checkGrant(at: Location, { grant }: AuthValues): void {
     needs('like { "issuer": "https://idp.example.com", "clientId": "…" }', 'identityProvider')
 }
 
-/** The login of one user is no other's. */
+/** A server with a login per user cannot share a token or a session between users. */
 function checkPerUser(at: Location, { type, grant }: AuthValues, hasToken: boolean): void {
   const place = at.at('auth').at('perUser')
   if (hasToken || type !== 'oauth')

@@ -1,5 +1,3 @@
-// A server of the file that runs code in sandboxes.
-
 import { type SandboxTemplate, olderToolNames, sandboxFlavors } from '../upstream/contracts/sandbox-config.js'
 import type { SandboxServerConfig, ServerCommon } from '../upstream/contracts/server-config.js'
 import { ownTemplates, sandboxFields } from './server-keys.js'
@@ -10,7 +8,7 @@ type Values = ValuesOf<typeof sandboxFields>
 interface SandboxContext {
   readonly programs: readonly string[]
   readonly isGuarded: boolean
-  /** The time of a call that the file or the command line gives. */
+  /** The time-out of a call from the file or the command line. */
   readonly timeoutMs: number | undefined
 }
 
@@ -29,7 +27,7 @@ export function readSandbox(
   checkValues(at, values)
   const { executionTimeoutMs, sandboxStartTimeoutMs, sessionTimeoutMs } = values
   const maxTimeoutMs = values.maxTimeoutMs ?? Math.max(maxTimeoutMsDefault, executionTimeoutMs)
-  // A call may begin with the start of a session.
+  // A call may include the start of a session.
   const wholeMs = sandboxStartTimeoutMs + maxTimeoutMs + marginMs
   return {
     kind: 'sandbox',
@@ -44,7 +42,7 @@ export function readSandbox(
       ...values,
       programs,
       maxTimeoutMs,
-      // Sessions are looked at at least as often as they may expire.
+      // The interval of the check is not longer than the time after which sessions expire.
       cleanupIntervalMs: values.cleanupIntervalMs ?? Math.min(cleanupIntervalMsDefault, sessionTimeoutMs),
       templates: templatesOf(values.templates),
       sessions: values.sessions ?? (isGuarded ? 'client' : 'shared'),
@@ -62,7 +60,7 @@ function templatesOf(templates: Values['templates']): readonly SandboxTemplate[]
   return [...all.values()]
 }
 
-/** Reports values that contradict each other; numbers are named as the file has them. */
+/** Reports values that contradict each other. Messages contain numbers in the units of the file. */
 function checkValues(at: Location, values: Values): void {
   const { runtime, network, volumes, executionTimeoutMs, maxTimeoutMs, sessionTimeoutMs } = values
   const { cleanupIntervalMs, maxTotalMemoryMb: memoryMiB, defaultFlavor, templates } = values
@@ -85,7 +83,7 @@ function checkValues(at: Location, values: Values): void {
       `is ${memoryMiB}`,
       `must be at least ${needed}, the memory of one session of the flavor ${defaultFlavor}`,
     )
-  // The configuration of a microsandbox server decides about its network, so this file cannot promise it.
+  // The configuration of a microsandbox server controls its network, so this file cannot promise "none".
   if (runtime === 'microsandbox-server' && at.at('network').value === 'none')
     at.at('network').problem(
       'is "none"',

@@ -1,15 +1,16 @@
-// The values of a configuration that are never logged.
+// The values of a configuration that are never logged: those of variables, of `env` and of `headers`, and
+// secrets in `args`.
 //
-// Everything that came out of a variable, every value of `env` and of `headers`, and what `args` name as a secret, unless it is
-// plainly public: shorter than six characters (to blank it would blank half of the log), `true`, `false`, a number of up to eight
-// digits, a variable whose name says path, host, port, level or locale, or a header that says what is accepted or who asks.
+// A value is public if it is shorter than six characters (else too much of the log would be blanked), `true`,
+// `false`, or a number of up to eight digits; if the name of its variable says path, host, port, level or
+// locale; or if its header is a common one.
 
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { percentDecoded } from '../text/escape.js'
 import { isSecretName, isSecretParameter, secretMemberRanges } from '../text/secret-names.js'
 
-/** A parameter of an address that is as long as this is a key, under every name. */
+/** A query parameter of at least this length counts as a key, under every name. */
 const keyLengthMin = 16
 
 const secretLengthMin = 6
@@ -35,10 +36,10 @@ export function isPublicValue(value: string): boolean {
 }
 
 const number = /^[+-]?\d+(?:\.\d+)?$/
-/** In lower case and with a dot, as people write names of hosts; a key has digits or capitals at its end. */
+/** In lower case and with a dot, as people write host names. A key has digits or capitals at its end. */
 const hostName = /^(?:localhost|(?:[a-z0-9-]{1,63}\.)+[a-z]{2,24})(?::\d{1,5})?$/
 
-/** Of the value of a variable: a path that exists, a number and the name of a host are no secrets either. */
+/** In the value of a variable, an existing path, a number and a host name are public too. */
 export function isPublicVariable(value: string): boolean {
   if (isPublicValue(value) || number.test(value) || hostName.test(value)) return true
   return isAbsolute(value) && existsSync(value)
@@ -48,7 +49,7 @@ export function secretsOfEnv(env: ReadonlyMap<string, string>): string[] {
   return [...env].flatMap(([name, value]) => (isPublicName(name) || isPublicValue(value) ? [] : [value]))
 }
 
-/** The secrets in headers; of `Bearer abc`, `abc` too. */
+/** The secrets in headers. For `Bearer abc`, `abc` is a secret too. */
 export function secretsOfHeaders(headers: ReadonlyMap<string, string>): string[] {
   return [...headers]
     .filter(([name]) => !publicHeader.test(name))
@@ -56,15 +57,15 @@ export function secretsOfHeaders(headers: ReadonlyMap<string, string>): string[]
     .filter((value) => !isPublicValue(value))
 }
 
-/** The beginnings of tokens of GitHub, GitLab, Slack, OpenAI and others. */
+/** The prefixes of tokens of GitHub, GitLab, Slack, OpenAI and others. */
 const knownToken = /(?<![\w-])(?:gh[oprsu]_|github_pat_|glpat-|sk-|xox[a-z]-)[\w-]{16,}/g
 
 /** A part of `Server=x;Password=y`, also behind the name of a variable or an option. */
 const textPair = /(?<=^|[;=])\s*(\w[\w .-]*)=(?=([^;]+))/g
 
 /**
- * The secrets in the arguments of a program: the value of an option such as `--api-key`, `NAME=VALUE` as `docker run -e` has it,
- * a header field, those of addresses, connection strings and JSON, and tokens that show what they are.
+ * The secrets in the arguments of a program: values of options such as `--api-key`, of `NAME=VALUE` and of
+ * header fields, secrets in addresses, connection strings and JSON, and tokens with a known prefix.
  */
 export function secretsOfArguments(args: readonly string[]): string[] {
   return args.flatMap((arg, at) => {
@@ -84,8 +85,8 @@ export function secretsOfArguments(args: readonly string[]): string[] {
 }
 
 /**
- * User and password of an address, as written, decoded, and in the form that is sent (RFC 7617), and the keys in its query, where
- * some servers take them.
+ * The user and password of an address (as written, decoded, and as sent by RFC 7617), and the keys in its query,
+ * because some servers expect keys there.
  */
 export function secretsOfUrl(url: string): string[] {
   const [, user = ''] = /^[^/]*\/\/([^/@?#]*)@/.exec(url) ?? []

@@ -1,5 +1,3 @@
-// Every key of a server: its type, its default and its purpose.
-
 import { resolve } from 'node:path'
 import { type ChangeAction, changeActions } from '../upstream/contracts/list-guard.js'
 import {
@@ -41,7 +39,7 @@ import {
   withSecrets,
 } from './values.js'
 
-/** An hour between two attempts is already longer than a person waits. */
+/** At most an hour. A longer pause between two attempts helps no person. */
 const pauseMs = milliseconds(0, 3_600_000)
 const timeMs = milliseconds(1)
 export const anyText: ValueType<string> = text()
@@ -57,10 +55,10 @@ export const protocols: ReadonlyMap<string, ServerProtocol> = new Map([
   [latestStateless.version, 'stateless'],
 ])
 
-/** A cold package runner needs most of this. */
+/** A package runner with an empty cache needs most of this time. */
 const startMs = 30_000
 
-/** No name of a tool has the signs of other languages of patterns. */
+/** Names of tools contain no special characters of globs and regular expressions, so these are mistakes. */
 export const toolPattern = text(
   'the name of a tool, in which "*" stands for any characters',
   '^[^\\u0000-\\u0020?\\[\\]{}()|^$\\\\]+$',
@@ -110,7 +108,7 @@ export const lockRuleFields = {
 
 const lockRule = object(lockRuleFields, { isClosed: true })
 
-/** The server's own names of its tools, or those that clients see. */
+/** Tools by the names of the server, or by the names that clients see. */
 export const toolNames = { pattern: '^[^\\u0000]+$', hint: 'use the name of a tool' }
 
 const toolFields = {
@@ -125,23 +123,23 @@ const toolFields = {
 export const anyServerFields = {
   /** Whether the server is not started. */
   disabled: field(boolean(), false),
-  /** As other clients write it: false is disabled. */
+  /** `false` disables the server, as in other clients. */
   enabled: field(boolean(), true),
-  /** Whether it starts when a client first lists or calls it; it is `disconnected` until then. */
+  /** Whether the server starts only when a client lists or calls it, and is `disconnected` before. */
   lazy: field(boolean(), false),
   /** Whether the lists of the server are [cached on disk](lists.md#kept-lists). */
   keep: field(boolean(), true),
-  /** The protocol of the server: `auto` [asks it](eras.md#servers), `legacy` begins with initialize, and a version is requested as it is written. */
+  /** The protocol of the server: `auto` [asks it](eras.md#servers), `legacy` begins with initialize, and a version requests exactly that version. */
   protocol: field(choice(...protocols.keys()), 'auto'),
   /** Longest time in ms for the start, and for reading one list; 120000 by default for a program that [never listed](lists.md#the-first-list). */
   startTimeout: field(timeMs, startMs),
-  /** [Longest time](#time-limits) for a call in ms, which starts anew with progress. Absent: `cli.stdio.timeout`, 30000. */
+  /** [Longest time](#time-limits) for a call in ms; progress restarts it. Absent: `cli.stdio.timeout`, 30000. */
   timeout: optional(milliseconds(1, undefined, 1000)),
   /** Longest time for a call in ms, progress and questions included. Absent: 600000, or `timeout` if that is longer. */
   totalTimeout: optional(timeMs),
   /** The tools that clients see: `allow` and `deny` are lists of names, `rename` has the name to show for a name. */
   tools: field(object(toolFields), {}),
-  /** Whether its lists are compared with [mcps.lock](lock.md): `false`, or `{ "onChange" }`. Absent: as beside the servers. */
+  /** Whether the server's lists are compared with [mcps.lock](lock.md): `false`, or `{ "onChange" }`. Absent: the `lock` beside the servers. */
   lock: optional(or([true, false], lockRule)),
   ...sharedFields,
 }
@@ -162,14 +160,14 @@ export const sharedSandboxFields = {
 const filesystemFields = {
   /** Files and folders that the program may read. */
   read: field(paths, []),
-  /** Folders that it may read and write. */
+  /** Folders the program may read and write. */
   write: field(paths, []),
 }
 
 const processSandboxFields = {
   /** The hosts that the program reaches by HTTPS, "none" (the default) or "host". */
   network: field(or(['none', 'host'], list(allowedHost, hosts)), 'none'),
-  /** The files that it may use in addition to those of the system. */
+  /** The files, beyond the system's, that the program may use. */
   filesystem: field(
     object(filesystemFields, {
       isClosed: true,
@@ -194,27 +192,27 @@ const inheritedName = text(
 export const stdioFields = {
   /** The program, found through PATH, without a shell. */
   command: required(text('the program to start', '^[^\\u0000]+$', { isExpanded: true }), ''),
-  /** Its arguments. */
+  /** Program arguments. */
   args: field(withSecrets(list(plainText), secretsOfArguments), []),
-  /** Environment variables for it. */
+  /** Environment variables of the program. */
   env: field(environment, {}),
   /** A file with more variables in dotenv format (`NAME=value`); `env` takes precedence. */
   envFile: optional(text('a path', undefined, { isExpanded: true })),
-  /** Names of variables that it inherits from the proxy; `true` passes on all but `MCPS_PROXY_*`. */
+  /** Names of variables that the program inherits from the proxy; `true`: all but `MCPS_PROXY_*`. */
   inheritEnv: field(or([true], list(inheritedName)), []),
-  /** Working folder, from the folder of the file; for a file in `.vscode` or `.cursor`, from the project around it. */
+  /** Working folder, relative to the folder of the file, or to the project of a file in `.vscode` or `.cursor`. */
   cwd: field(path('any'), '.'),
-  /** Whether it is started again after it ended. */
+  /** Whether the program restarts after it ended. */
   restart: field(boolean(), true),
   /** Time in ms before the first restart; [doubles with every crash](processes.md#restarts), up to 30 s. */
   restartDelay: field(pauseMs, 1000),
-  /** After so many crashes within a minute, [no restart](processes.md#restarts) for 30 s. Absent: 5. */
+  /** This many crashes within a minute prevent [restarts](processes.md#restarts) for 30 s. Absent: 5. */
   crashesMax: optional(integer(1, 1000)),
-  /** Calls in flight on each process; further ones wait. `1` sends a call when the one before it has ended. */
+  /** Calls in flight on each process; further calls wait. `1` sends one call after another. */
   concurrency: field(integer(1, 10_000), 64),
   /** Most processes that share the calls of clients that can share. */
   processes: field(integer(1, 256), 1),
-  /** [Which clients share a process](processes.md#which-clients-share-a-process); `auto` gives each client that can be asked something a separate one. */
+  /** [Which clients share a process](processes.md#which-clients-share-a-process); `auto` gives a client that can answer questions a separate process. */
   isolation: field(choice('auto', 'shared', 'session'), 'auto'),
   /** Time in ms without a call after which the process stops until the next call; `0` disables this. */
   idleTimeout: field(milliseconds(0), 0),
@@ -235,7 +233,7 @@ const tlsFields = {
   ca: optional(path('file')),
   /** A file (PEM) with the certificate that the proxy shows. */
   cert: optional(pemFile),
-  /** A file (PEM) with its private key. */
+  /** A file (PEM) with the private key. */
   key: optional(pemFile),
   /** The name that the certificate of the server must have. Absent: the host of the url. */
   servername: optional(text('a host name', '^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$')),
@@ -255,9 +253,9 @@ const authFields = {
   type: required(choice('google', 'oauth', 'none'), 'none'),
   /** The audience of the ID tokens. Absent: the origin of the url. */
   audience: optional(anyText),
-  /** The service account of the ID tokens. Absent: that of the credentials. */
+  /** The service account of ID tokens. Absent: the account of the credentials. */
   impersonateServiceAccount: optional(text('the email address of a service account', '^[^\\s@]+@[^\\s@]+$')),
-  /** The client there. Absent: the proxy registers itself. */
+  /** The client id. Absent: the proxy registers itself. */
   clientId: optional(anyText),
   /** The secret of that client. */
   clientSecret: optional(secret()),
@@ -268,25 +266,25 @@ const authFields = {
   ),
   /** A private key (PEM) in place of the secret. */
   clientKey: optional(secret()),
-  /** The token that jwt_bearer, token_exchange and id_jag show for access tokens. */
+  /** The token that jwt_bearer, token_exchange and id_jag exchange for access tokens. */
   assertion: optional(secret()),
-  /** A file with that token, read whenever it is shown. */
+  /** A file with that token, read before each use. */
   assertionFile: optional(path('file')),
   /** The server that turns the token of id_jag into one for the authorization server. */
   identityProvider: optional(object(identityProviderFields, { isClosed: true })),
   /** The address of the metadata document of the client (CIMD). */
   clientMetadataUrl: optional(text('an https:// address with a path', '^https://[^/?#\\s]+/[^\\s#]+$')),
-  /** The scopes to ask for. Absent: those that the server wants. */
+  /** The scopes to request. Absent: those that the server names. */
   scope: optional(anyText),
   /** The only authorization server that is accepted. Absent: the first that the server names. */
   issuer: optional(anyText),
   /** "assume": metadata without PKCE methods is no reason to refuse a login. */
   pkce: field(choice('require', 'assume'), 'require'),
-  /** The resource that tokens are asked for. Absent: as the server names it; false sends none. */
+  /** The resource for which tokens are requested. Absent: as the server names it; false sends none. */
   resource: optional(or([false], anyText)),
   /** The port of the redirect URI, if the client is registered for one. */
   callbackPort: optional(integer(1, 65_535)),
-  /** Whether a browser opens by itself for a login, on a desktop. */
+  /** Whether a login on a desktop opens a browser. */
   login: field(choice('auto', 'manual'), 'auto'),
   /** Whether each user of the HTTP front has a separate login. */
   perUser: field(boolean(), false),
@@ -298,13 +296,13 @@ const otherLogin = object({
   clientId: authFields.clientId,
   clientSecret: authFields.clientSecret,
   callbackPort: authFields.callbackPort,
-  /** The scopes to ask for, as a text or a list. */
+  /** The scopes to request, as a text or a list. */
   scopes: optional(oneOrMany(anyText)),
   /** The address of the metadata of the authorization server. */
   authServerMetadataUrl: optional(anyText),
 })
 
-/** A character of a name in a header (RFC 9110, section 5.6.2). */
+/** A character of a header name (RFC 9110, section 5.6.2). */
 export const httpCharacter = "[!#$%&'*+.^_`|~0-9A-Za-z-]"
 
 const headerNames = { pattern: `^${httpCharacter}+$`, hint: 'use the name of an HTTP header' }
@@ -312,10 +310,10 @@ const headerNames = { pattern: `^${httpCharacter}+$`, hint: 'use the name of an 
 const headerValue = text('one line of text', '^[^\\u0000\\r\\n]*$', { ...hidden, mayBeEmpty: true })
 
 const scheme = '[Hh][Tt][Tt][Pp][Ss]?://'
-/** Readers of addresses do not agree where a host ends that has `"` or a backslash before its path. */
+/** URL parsers disagree where a host ends if `"` or a backslash stands before the path. */
 const host = '[^\\u0000-\\u0020/?#"\\\\]+'
 
-/** An address may hold a password or a key at any place. */
+/** Any part of an address may contain a password or a key. */
 const secretAddress = (expected: string, pattern: string): ValueType<string> =>
   withSecrets(address(expected, pattern, hidden), secretsOfUrl)
 
@@ -341,7 +339,7 @@ export const httpFields = {
   httpUrl: optional(serverAddress),
   /** Header fields of every request, sent to that origin only. */
   headers: field(withSecrets(map(headerNames, headerValue), secretsOfHeaders), {}),
-  /** How often a message that was not accepted, or that only reads, is sent again. */
+  /** Most retries of a message that was not accepted, or that only reads. */
   retries: field(integer(0, 100), 3),
   /** Time in ms before the first retry; doubles with every retry. `Retry-After` takes precedence. */
   retryDelay: field(pauseMs, 1000),
@@ -353,7 +351,7 @@ export const httpFields = {
   oauth: optional(otherLogin),
   /** [Certificates](#proxies-and-certificates): `ca`, `cert` and `key` are PEM files; `servername` is the name in the certificate of the server. */
   tls: optional(
-    // A certificate is of no use without its key, and a key without its certificate.
+    // A certificate is useless without its key, and a key without its certificate.
     object(tlsFields, {
       needs: [
         ['cert', 'key'],
@@ -394,13 +392,13 @@ const volume = mapped(writtenVolume, (written, { reading }): SandboxVolume => {
   return { hostPath: absolute(host, reading), guestPath: resolve('/', guest), isReadOnly: access === 'ro' }
 })
 
-/** The templates that always exist; a configured one of the same name replaces it. */
+/** The built-in templates. A configured template of the same name replaces one. */
 export const ownTemplates = ['python', 'node'] as const
 
 const templateFields = {
-  /** The language of its code. */
+  /** The language of the code. */
   language: optional(choice(...ownTemplates)),
-  /** The interpreter, a path on this machine. Absent: it is looked for. */
+  /** The interpreter, a path on this machine. Absent: the proxy finds one. */
   interpreter: optional(path('any')),
   /** The image, for runtimes that have images. */
   image: optional(anyText),
@@ -416,17 +414,17 @@ export const sandboxFields = {
     secretAddress('an http:// or https:// address', `^${scheme}[^\\u0000-\\u0020]+$`),
     'MSB_SERVER_URL',
   ),
-  /** Its key. */
+  /** The key of that server. */
   apiKey: optional(secret(), 'MSB_API_KEY'),
   /** Seconds after which an unused session ends. */
   sessionTimeout: field(seconds(1, 30 * day), 1800, 'MSB_SESSION_TIMEOUT'),
-  /** Seconds between two looks for such sessions. Absent: 60, or `sessionTimeout` if that is shorter. */
+  /** Seconds between two checks for unused sessions. Absent: 60, or `sessionTimeout` if that is shorter. */
   cleanupInterval: optional(seconds(1, day), 'MSB_CLEANUP_INTERVAL'),
-  /** Seconds between two looks for remains of services that were killed. */
+  /** Seconds between two checks for remains of killed services. */
   orphanCleanupInterval: field(seconds(1, day), 600, 'MSB_ORPHAN_CLEANUP_INTERVAL'),
   /** Most sessions at the same time. */
   maxSessions: field(integer(1, 10_000), 10, 'MSB_MAX_SESSIONS'),
-  /** Whether a new session may end the one that was idle for longest. */
+  /** Whether a new session may end the longest idle session. */
   enableLruEviction: field(boolean(), true, 'MSB_ENABLE_LRU_EVICTION'),
   /** Most memory of all sessions together, by their flavors, in MiB. Absent: no limit. */
   maxTotalMemoryMb: optional(integer(1, 16_777_216), 'MSB_MAX_TOTAL_MEMORY_MB'),
@@ -440,7 +438,7 @@ export const sandboxFields = {
   maxTimeout: optional(seconds(1, day)),
   /** Folders of this machine that sessions see, each as `host:guest` or `host:guest:ro`. */
   volumes: field(list(volume), [], 'MSB_SHARED_VOLUME_PATH'),
-  /** [User for the code](sandbox.md#bubblewrap) if the proxy is root: its numbers and those of its group, like `1000:1000`. Absent: a user for each session. */
+  /** [User for the code](sandbox.md#bubblewrap) if the proxy is root: user and group numbers, like `1000:1000`. Absent: a user for each session. */
   runAs: optional(text('the numbers of a user and a group, like "1000:1000"', '^\\d{1,10}:\\d{1,10}$')),
   /** The network of the code: nothing, [the hosts](sandbox.md#hosts-that-code-may-reach) of `{ "allow": ["example.com"] }`, or with `host` everything that this machine reaches. */
   network: field(network, 'none'),
@@ -450,7 +448,7 @@ export const sandboxFields = {
   outputMax: field(size(1024, 16 * 1024 ** 2), 64 * 1024),
   /** `client` hides a session from other users, `shared` shows it to all clients. Absent: `client` if the front has a token, else `shared`. */
   sessions: optional(choice('shared', 'client')),
-  /** Name to `language` (`python` or `node`), `interpreter` (a path), `image` and `env`; `python` and `node` always exist. */
+  /** Templates by name, each with `language` (`python` or `node`), `interpreter` (a path), `image` and `env`; `python` and `node` always exist. */
   templates: field(map(plainNames, object(templateFields), 'an object'), {}),
 }
 
@@ -481,17 +479,17 @@ export const remoteRules: ObjectRules = { oneOf: urlKeys }
 
 type Address = Readonly<Record<'url', string> | Record<'serverUrl', string> | Record<'httpUrl', string>>
 
-/** A program that is started and spoken to on its stdin and stdout. */
+/** A program that the proxy starts and that speaks MCP on stdin and stdout. */
 export type StdioServerJson = WrittenOf<typeof serverFields.stdio>
-/** A server reached over Streamable HTTP. */
+/** A server that is reached over Streamable HTTP. */
 export type HttpServerJson = WrittenOf<typeof serverFields.http> & Address
-/** A server reached over the older HTTP+SSE transport. */
+/** A server that is reached over the older HTTP+SSE transport. */
 export type SseServerJson = WrittenOf<typeof serverFields.sse> & Address
-/** Code of clients, run in sandboxes of this process. */
+/** A server of the proxy that runs code of clients in sandboxes. */
 export type SandboxServerJson = WrittenOf<typeof serverFields.sandbox>
 export type ServerJson = StdioServerJson | HttpServerJson | SseServerJson | SandboxServerJson
 
-/** The servers under one key, which `servers.ts` reads one by one; `json-schema.ts` has the schema of one. */
+/** The servers under one key. `servers.ts` reads each of them, and `json-schema.ts` has the schema of one. */
 export const servers: ValueType<Location | undefined, Readonly<Record<string, ServerJson>>> = {
   expected: 'an object',
   schema: { $ref: '#/$defs/servers' },

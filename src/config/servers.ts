@@ -1,7 +1,7 @@
 // The servers of a file -> one `ServerConfig` each, in schemas.
 //
-// A file has one of three shapes: `schemas`, or the `mcpServers` of most clients, or the `servers` of editors. The last two become
-// the schema `default`.
+// A file has one of three shapes: `schemas`, the `mcpServers` of most clients, or the `servers` of editors. The
+// last two become the schema `default`.
 
 import type { ServerCommon, ServerConfig } from '../upstream/contracts/server-config.js'
 import type { ChangeAction } from '../upstream/contracts/list-guard.js'
@@ -37,7 +37,7 @@ import {
   reportUnknownKeys,
 } from './values.js'
 
-/** The settings of a file for `mcps.lock`, which hold for servers that have no other. */
+/** The settings of a file for `mcps.lock`. A server may override them. */
 export interface LockSettings {
   readonly path: string
   readonly isOn: boolean
@@ -47,20 +47,20 @@ export interface LockSettings {
 /** The values that all servers share, and the sources of their strings. */
 export interface ServersContext extends ExpansionSources {
   readonly source: string
-  /** The only server that is read, which keeps its own names; mistakes in others of its schema do not count. */
+  /** The only server to read. It keeps its own names, and mistakes in others of its schema do not count. */
   readonly only: { readonly schema: string; readonly server: string } | undefined
   readonly env: Environment
   readonly references: References
   /** The values beside `mcpServers`, for all servers there. */
   readonly shared: ValuesOf<typeof sharedFields>
-  /** Folders for programs of sandboxes, for servers that name none. */
+  /** Folders with programs for sandboxes, for servers that name none. */
   readonly programs: readonly string[]
   readonly lock: LockSettings
   readonly isGuarded: boolean
   readonly timeoutMs: number
-  /** Whether `timeoutMs` stands in the file. */
+  /** Whether the file sets `timeoutMs`. */
   readonly isTimeoutWritten: boolean
-  /** From the command line; overrides the file. */
+  /** From the command line. Overrides the file. */
   readonly timeoutMsForAll: number | undefined
 }
 
@@ -107,10 +107,10 @@ export function serverPath(root: Location, schema: string, name: string): string
   return memberPath(group, name)
 }
 
-/** Files of other programs that hold their servers elsewhere: VS Code's settings, opencode, Zed, Goose, Amp. */
+/** Keys under which other programs have their servers: VS Code's settings, opencode, Zed, Goose, Amp. */
 const otherShapes = ['mcp', 'context_servers', 'extensions', 'amp.mcpServers'] as const
 
-/** Of a text that was pasted at the wrong place, where it belongs. */
+/** Says where the servers belong if a user pasted a text at the wrong place. */
 function whereServersGo(root: Location): string {
   if (isServer(root.value)) return 'this is one server: write { "mcpServers": { "NAME": { … } } }'
   if (root.members.some(([, value]) => isServer(value)))
@@ -153,12 +153,12 @@ function isDisabled(server: Location): boolean {
   return server.at('disabled').value === true || server.at('enabled').value === false
 }
 
-/** The server, or undefined after its type was reported as a problem. */
+/** Returns the server, or undefined after a report that its type is wrong. */
 function readServer(name: string, at: Location, context: SchemaContext): ServerConfig | undefined {
   if (!isObjectAt(at)) return undefined
   const kind = kindOf(at)
   const fields = kind === undefined ? Object.values(serverFields) : [serverFields[kind]]
-  // No secret is fetched for a server that is not started.
+  // No secret is fetched for a server that does not start.
   const expansion = new Expansion(isDisabled(at) ? { ...context, references: unresolved } : context)
   const { problems } = at.reading
   const own = at.with({
@@ -223,10 +223,10 @@ function guessKind(at: Location): 'stdio' | 'http' | undefined {
   return hasCommand ? 'stdio' : undefined
 }
 
-/** A package and all that it needs are downloaded within this, on most lines. */
+/** Most connections download a package and its dependencies within this time. */
 const firstStartMs = 120_000
 
-/** The longest time of a call with progress, unless the configuration has another. */
+/** The default of the longest time of a call with progress. */
 const totalTimeoutMsDefault = 600_000
 
 function readCommon(
@@ -276,7 +276,7 @@ function lockAction(
   return typeof written === 'object' ? (written.onChange ?? action) : action
 }
 
-/** The form that a `${FORM:…}` of no known form may have been meant to be. */
+/** A hint for `${FORM:…}` with an unknown form. */
 function meantBy(text: string): string {
   const [, form = ''] = /^\$\{(\w+):/.exec(text) ?? []
   const removed = earlierKeys.get(`\${${form}:…}`)
@@ -290,7 +290,7 @@ function warnOfExpansion(at: Location, server: ServerConfig, expansion: Expansio
     at.warn(`${text} is not a variable and stays as it is; ${meantBy(text)}`)
   const key = server.kind === 'stdio' ? 'env' : 'headers'
   const values = server.kind === 'stdio' ? server.env : 'headers' in server ? server.headers : {}
-  // Other programs take such a value for a variable: `$NAME` alone or behind a space.
+  // Other programs expand such a value: `$NAME` alone or behind a space.
   for (const [name, value] of Object.entries(values))
     if (/(?:^|\s)\$[A-Za-z_]\w*$/.test(value))
       at.at(key)

@@ -1,5 +1,3 @@
-// A server of the file that is started as a program.
-
 import { createHash } from 'node:crypto'
 import { isAbsolute, join } from 'node:path'
 import process from 'node:process'
@@ -16,7 +14,7 @@ import { type Location, readValues } from './values.js'
 interface ServerOrigin {
   readonly source: string
   readonly schema: string
-  /** The folders for programs of sandboxes, for servers that name none. */
+  /** Folders with programs for sandboxes, for servers that name none. */
   readonly programs: readonly string[]
 }
 
@@ -28,7 +26,7 @@ export function readStdio(
   expansion: Expansion,
   origin: ServerOrigin,
 ): StdioServerConfig {
-  // Whether the path of the file is whole does not depend on the variables of other keys.
+  // Reads `envFile` first, because variables of other keys must not count as missing in its path.
   const { envFile } = readValues({ envFile: envFileField }, at)
   const file = readEnvFile(envFile, at.at('envFile'), expansion)
   const { env: own, memoryLimitMB, idleTimeoutMs, ...values } = readValues(otherFields, at)
@@ -49,7 +47,7 @@ export function readStdio(
   }
 }
 
-/** A name with arguments behind it; a path may have spaces in it. */
+/** A name with arguments behind it. A path may contain spaces. */
 const commandLine = /^[^\s/\\]+\s+\S/
 
 function warnOfCommandLine(at: Location): void {
@@ -63,7 +61,7 @@ function warnOfCommandLine(at: Location): void {
   )
 }
 
-/** A file of variables is some lines; a log or an image given by mistake is larger. */
+/** A file of variables has some lines. A log or an image that is named by mistake is larger. */
 const bytesMax = 256 * 1024
 
 interface EnvFile {
@@ -71,14 +69,14 @@ interface EnvFile {
   readonly trouble?: string
 }
 
-/** Reads `envFile`, as VS Code and Cursor have it; a warning repeats neither a value nor what stands in place of a name, since both may be secret. */
+/** Reads `envFile` as VS Code and Cursor do. A warning repeats nothing of the file, because all of it may be secret. */
 function readEnvFile(written: string | undefined, at: Location, { missing, isPartial }: Expansion): EnvFile {
   const values = new Map<string, string>()
   if (!written || missing !== undefined || isPartial) return { values }
   const path = absoluteFile(written, at.reading)
   const file = readTextFile(path, bytesMax)
   if (file.kind !== 'read') return { values, trouble: `envFile ${path}: ${file.why}` }
-  // To import the module would make Node.js load what else it exports, at every start.
+  // An import of the module would make Node.js load all that it exports, at every start.
   const { parseEnv } = process.getBuiltinModule('node:util')
   for (const [name, value = ''] of Object.entries(parseEnv(file.text))) {
     if (/^[A-Za-z_][\w.-]*$/.test(name) && !value.includes('\0')) values.set(name, value)
@@ -105,14 +103,14 @@ function processSandbox(
   }
 }
 
-/** The home of a server of this file and schema alone; the name may have characters that a path has not. */
+/** The home of this server of this file and schema. A name may contain characters that a path must not. */
 function folderOf(name: string, { source, schema }: ServerOrigin, folder: string): string {
   const file = isAbsolute(source) ? realPlace(source) : `${folder}/`
   const digest = createHash('sha256').update(`${file}\0${schema}\0${name}`).digest('hex').slice(0, 12)
   return `${encodeURIComponent(name).replaceAll('.', '%2E')}-${digest}`
 }
 
-/** The kernel of another system has no such sandbox. */
+/** Only Linux has the sandbox of bubblewrap. */
 function whyUnconfined(sandbox: ProcessSandbox | undefined): string | undefined {
   return sandbox === undefined || process.platform === 'linux'
     ? undefined

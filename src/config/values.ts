@@ -1,8 +1,9 @@
-// The types of values that a configuration is made of, and the one reader of them.
+// The types of values in a configuration, and the only code that reads them.
 //
-// A key is declared once, in a table of fields (`keys.ts`, `server-keys.ts`). How it is read, with its default, its variables, its
-// path and its unit, what a message calls it, the TypeScript types of the value and of the written file, the published JSON Schema
-// and the reference in docs/configuration.md all follow from that declaration; the comment above it is its description there.
+// A key is declared once, in a table of fields (`keys.ts`, `server-keys.ts`). The declaration has its default,
+// its variables, its path and its unit. The messages, the TypeScript types of the value and of the written
+// file, the published JSON Schema and the reference in docs/configuration.md follow from it. The comment above
+// a key is its description there.
 
 import { isObject } from '../text/json-object.js'
 import { memberPath } from '../text/member-path.js'
@@ -15,13 +16,13 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 
 export interface Reading extends PathBase {
   readonly problems: ProblemReport
-  /** Puts variables into a text that `isRight` accepts afterwards; undefined after a problem. Absent: texts stay as they are. */
+  /** Expands variables in a text, for which `isRight` must then hold. Undefined after a problem. Absent: no expansion. */
   readonly expand?: (text: string, at: Location, rule: ExpandedRule) => string | undefined
-  /** Takes each secret that a value has. */
+  /** Receives each secret in a value. */
   readonly onSecret?: (value: string) => void
-  /** Defaults by the paths of their keys, in place of those of the tables. */
+  /** Defaults by the paths of their keys. They replace the defaults of the tables. */
   readonly defaults?: Readonly<Record<string, unknown>>
-  /** Variables of the environment, above the file or in place of what it lacks, and where their problems are reported. */
+  /** Environment variables. They override the file if `areAbove`, else they replace missing keys. */
   readonly variables?: {
     readonly env: Readonly<Record<string, string | undefined>>
     readonly areAbove: boolean
@@ -34,10 +35,10 @@ export interface ExpandedRule {
   readonly isRight: (text: string) => boolean
 }
 
-/** A place in the configuration, with the value there; undefined where there is none. */
+/** A place in the configuration, and the value there. The value is undefined if the place does not exist. */
 export class Location {
   readonly value: unknown
-  /** Like `schemas.default.mcpServers.fs.timeout`; empty for the file as a whole. */
+  /** For example `schemas.default.mcpServers.fs.timeout`. Empty for the whole file. */
   readonly path: string
   readonly reading: Reading
 
@@ -52,7 +53,7 @@ export class Location {
     return new Location(this.#own(key), path, this.reading)
   }
 
-  /** Whether the object here has this key. Of an object that no file was read from, a member may be there without a value. */
+  /** Whether the object has this key. An object from memory may have a member whose value is undefined. */
   has(key: string): boolean {
     return this.#own(key) !== undefined
   }
@@ -61,7 +62,7 @@ export class Location {
     return isObject(this.value) ? Object.entries(this.value) : []
   }
 
-  /** The same place, read with something else. */
+  /** The same place, with other settings of the reader. */
   with(more: Partial<Reading>): Location {
     return new Location(this.value, this.path, { ...this.reading, ...more })
   }
@@ -81,32 +82,32 @@ export class Location {
   }
 }
 
-/** One type of value: `T` once it is read, `W` as a file writes it; `U` is what the name of the value gets behind it, such as `Ms`. */
+/** One type of value: `T` after reading, `W` in a file. The name of the value gets the suffix `U`, such as `Ms`. */
 export interface ValueType<T, W = T, U extends string = ''> {
   /** The right value in words, as in "must be …". */
   readonly expected: string
   readonly schema: JsonSchema
   readonly unit?: U
-  /** Undefined after the problem was reported, with `expected` or other words for the right value. */
+  /** Returns undefined after a report of the problem, which says `expected` or the words of the type. */
   read(at: Location, expected?: string): T | undefined
-  /** Never there; it carries the type. */
+  /** Never set. It carries the type. */
   readonly written?: W
 }
 
 export interface Field<T, W = T, U extends string = ''> {
   readonly type: ValueType<T, W, U>
-  /** The value of an absent key, as a file writes it; undefined for none. */
+  /** The value of an absent key, in its written form. Undefined for none. */
   readonly fallback: W | undefined
-  /** In place of a required key that is missing, so that the reader finds further problems. */
+  /** Replaces a missing required key, so that the reader finds further problems. */
   readonly standIn?: T
   readonly variable?: string | undefined
-  /** The comment above the declaration, one line in Markdown; `scripts/config-schema.mjs` puts it here, and no run has it. */
+  /** The comment above the declaration, in Markdown. `scripts/config-schema.mjs` sets it; absent at run time. */
   readonly about?: string
 }
 
 type Fields = Readonly<Record<string, Field<unknown, unknown, string>>>
 
-/** A variable of the environment may stand in place of the key, or above it. */
+/** `variable` names a variable of the environment that may replace or override the key. */
 export function field<T, W, U extends string>(
   type: ValueType<T, W, U>,
   fallback: NoInfer<W>,
@@ -130,7 +131,7 @@ export interface RequiredField<T, W> extends Field<T, W> {
   readonly standIn: T
 }
 
-/** The values of a section with these keys, under names with their units. */
+/** The values of a section with these keys. Their names end in their units. */
 export type ValuesOf<F> = {
   readonly [K in keyof F & string as `${K}${UnitOf<F[K]>}`]: F[K] extends Field<infer T, unknown, string>
     ? T
@@ -138,7 +139,7 @@ export type ValuesOf<F> = {
 }
 type UnitOf<F> = F extends { readonly type: { readonly unit?: infer U extends string } } ? U : never
 
-/** A section as a file writes it. A key that is undefined counts as absent. */
+/** A section in its written form. A key with the value undefined counts as absent. */
 export type WrittenOf<F> = {
   readonly [K in keyof F as F[K] extends { readonly standIn: unknown } ? never : K]?:
     WrittenIn<F[K]> | undefined
@@ -147,16 +148,15 @@ export type WrittenOf<F> = {
 } & { readonly $comment?: unknown }
 type WrittenIn<F> = F extends { readonly type: { readonly written?: infer W } } ? W : never
 
-/** Further rules of an object, for the reader and for the published schema. */
 export interface ObjectRules {
   readonly expected?: string
-  /** The text to write in place of some keys that the object does not have. */
+  /** Hints for keys that the object does not have. */
   readonly hints?: ReadonlyMap<string, string>
-  /** Another key is a mistake: of a block that holds something back, a key that does nothing would let it pass. */
+  /** An unknown key is a mistake: in a block that restricts something, an ignored key would permit too much. */
   readonly isClosed?: true
-  /** Names of one value, of which exactly one must be there. */
+  /** Alternative names of one value. Exactly one must be present. */
   readonly oneOf?: readonly string[]
-  /** A key, and another one that must be beside it. */
+  /** A key, and another key that must stand beside it. */
   readonly needs?: readonly (readonly [key: string, needed: string])[]
 }
 
@@ -184,7 +184,7 @@ function exampleOf(fields: Fields): string {
   return `{ "${needed ?? keys[0]}": … }`
 }
 
-/** Reads some keys of the object at a place; `fallbacks` take the place of the defaults. */
+/** Reads some keys of the object at a place. `fallbacks` replace the defaults. */
 export function readValues<F extends Fields>(
   fields: F,
   at: Location,
@@ -211,7 +211,7 @@ function readField<T>(one: Field<T, unknown, string>, at: Location): T | undefin
   return one.standIn
 }
 
-/** A default is read as if it stood in the file. */
+/** Reads a default as if the file contained it. */
 function defaultOf<T>(
   { type, fallback }: Field<T, unknown, string>,
   { path, reading }: Location,
@@ -291,7 +291,7 @@ function keysLike(key: string, keys: readonly string[]): string {
   return `keys here are ${examples.join(', ')}${keys.length > examplesMax ? ', …' : ''}`
 }
 
-/** An object without other keys, so that an editor marks a misspelled one. A start only warns of it. */
+/** The schema allows no other keys, so that an editor marks a misspelled one. A start only warns of them. */
 export function objectSchema(fields: Fields, { oneOf, needs }: ObjectRules = {}): JsonSchema {
   const needed = Object.keys(fields).filter((key) => fields[key] !== undefined && 'standIn' in fields[key])
   return {
@@ -313,20 +313,19 @@ function fieldSchema({ type, fallback, about }: Field<unknown, unknown, string>)
   return { ...(description && { description }), ...type.schema, ...(isShown && { default: fallback }) }
 }
 
-/** Rules of a text beyond its pattern. */
 interface TextRules {
   readonly accepts?: (text: string) => boolean
   readonly mayBeEmpty?: true
-  /** Its text is never repeated in a message. */
+  /** Messages never repeat the text. */
   readonly isSecret?: true
-  /** Variables in it are expanded where the section has them; the pattern holds for the result. */
+  /** The text may contain variables. The pattern holds for the expanded text. */
   readonly isExpanded?: true
 }
 
 /** A secret, which may be written as a variable. */
 export const hidden = { isSecret: true, isExpanded: true } as const
 
-/** A text that fits a pattern; without one, any text without NUL, which no operating system takes in an argument. */
+/** A text that matches a pattern. By default any text without NUL, which no system accepts in an argument. */
 export function text(
   expected: string = 'a non-empty string',
   pattern?: string,
@@ -352,7 +351,7 @@ export function text(
     read: (at, must) => {
       const { value, reading } = at
       const hasVariable = typeof value === 'string' && value.includes('${') && !value.includes('\0')
-      // A variable of the environment is not expanded again.
+      // The value of an environment variable is not expanded again.
       return hasVariable && reading.expand ? reading.expand(value, at, rule) : type.read(at, must)
     },
   }
@@ -362,7 +361,7 @@ export function address(expected: string, pattern: string, rules: TextRules = {}
   return text(expected, pattern, { ...rules, accepts: (text) => URL.canParse(text) })
 }
 
-/** The type, with what becomes of its values. */
+/** The type, with its values converted by `become`. */
 export function mapped<T, W, V>(
   type: ValueType<T, W, string>,
   become: (value: T, at: Location) => V | undefined,
@@ -377,7 +376,7 @@ export function mapped<T, W, V>(
   }
 }
 
-/** Its values have secrets, which are never logged. */
+/** The type, with the secrets in its values reported, so that they are never logged. */
 export function withSecrets<T, W>(
   type: ValueType<T, W>,
   secretsOf: (value: T) => readonly string[],
@@ -393,7 +392,7 @@ export function secret(expected?: string, pattern?: string): ValueType<string> {
   return withSecrets(text(expected, pattern, hidden), (value) => [value])
 }
 
-/** A path; variables and `~` are expanded, and it is absolute in the end. The proxy obeys what is in a `file`. */
+/** A path with variables and `~` expanded, made absolute. The proxy obeys the content of a `file`. */
 export function path(kind: 'file' | 'any', expected?: string): ValueType<string> {
   const written = text(expected, undefined, { isExpanded: true })
   return mapped(written, (read, { reading }) => (kind === 'file' ? absoluteFile : absolute)(read, reading))
@@ -426,7 +425,7 @@ export function choice<const T extends string>(...options: readonly T[]): ValueT
   })
 }
 
-/** A number of bytes, or text such as `10MB`; K, M and G are powers of 1024 with or without the `i`. */
+/** A number of bytes, or text such as `10MB`. K, M and G are powers of 1024, with or without the `i`. */
 export function size(minimum: number, maximum: number): ValueType<number, number | string, 'Bytes'> {
   const pattern = '^\\d{1,15}(\\.\\d{1,3})? ?([KkMmGg]i?)?[Bb]?$'
   const matches = new RegExp(pattern, 'u')
@@ -449,7 +448,7 @@ function sizeInBytes(value: string): number {
   return Math.round(Number.parseFloat(value) * 1024 ** exponent)
 }
 
-/** A time in milliseconds. Other programs count time-outs in seconds, so that one below `unlikelyBelow` is a warning. */
+/** A time in milliseconds. Other programs count in seconds, so a time below `unlikelyBelow` gives a warning. */
 export function milliseconds(
   minimum: number,
   maximum: number = 2_147_483_647,
@@ -471,7 +470,7 @@ export function seconds(minimum: number, maximum: number): ValueType<number, num
   }
 }
 
-/** A list of texts, unless `expected` says of what else. */
+/** A list, by default of texts. For other elements, `expected` describes them. */
 export function list<T, W>(
   element: ValueType<T, W>,
   { expected = 'a list of strings like ["a", "b"]', min = 0, max = Infinity }: Partial<ListRules> = {},
@@ -525,12 +524,12 @@ export function oneOrMany(one: ValueType<string>): ValueType<readonly string[], 
   return mapped(either(one, list(one)), (read) => (typeof read === 'string' ? [read] : read))
 }
 
-/** A value that is read later, with what is known then. */
+/** A value that the caller reads later, with more context. */
 export function later<T, W, U extends string>(type: ValueType<T, W, U>): ValueType<Location, W> {
   return { expected: type.expected, schema: type.schema, read: (at) => at }
 }
 
-/** Its mistakes are warnings, and the default is used. */
+/** Mistakes in the value are warnings, and the default is used. */
 export function forgiven<T, W>(type: ValueType<T, W>): ValueType<T, W> {
   return {
     ...type,
@@ -571,7 +570,7 @@ interface NameRule {
   readonly hint: string
 }
 
-/** Names that stand in addresses and in calls of clients. */
+/** Names that appear in addresses and in calls of clients. */
 export const plainNames: NameRule = {
   pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$',
   hint: 'use letters, digits, "_", "-" and "."',
@@ -582,7 +581,7 @@ export const namesOnOneLine: NameRule = {
   hint: 'use a name without control characters',
 }
 
-/** An object with such names, whose values are all of one type; a Map, so that a key such as `__proto__` is only a key. */
+/** An object with such names and values of one type. A Map, so that a key such as `__proto__` is an ordinary key. */
 export function map<T, W>(
   rule: NameRule,
   element: ValueType<T, W>,
@@ -600,7 +599,7 @@ export function map<T, W>(
   }
 }
 
-/** Reads each member of an object; those without a value are left out. */
+/** Reads each member of an object, and leaves out members whose value cannot be read. */
 export function readMembers<T>(
   at: Location,
   { pattern, hint }: NameRule,
@@ -636,7 +635,7 @@ function scalar<T>({ expected, schema, isSecret, accept }: Scalar<T>): ValueType
   }
 }
 
-/** Whether there is an object; anything else is reported. */
+/** Whether the value is an object. Reports any other value. */
 export function isObjectAt(at: Location): boolean {
   if (!isObject(at.value)) wrong(at, 'an object', typeof at.value === 'string')
   return isObject(at.value)
@@ -646,13 +645,13 @@ export function wrong(at: Location, expected: string, isSecret = false): undefin
   at.problem(whatItIs(at.value, isSecret), `must be ${expected}`)
 }
 
-/** Of a secret that has the wrong form, only that is said. */
+/** A message about a secret in the wrong form says nothing else about it. */
 function whyWrong(value: unknown, isSecret: boolean | undefined): string {
   if (isSecret !== true || typeof value !== 'string') return whatItIs(value, isSecret)
   return value === '' ? 'is empty' : 'has a value that cannot be used'
 }
 
-/** The commonest mistake by far is a value with or without its quotes. */
+/** The most frequent mistake is a value with or without its quotes. */
 function quotesHint(value: unknown, accept: (value: unknown) => unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean')
     return accept(String(value)) === undefined ? '' : ', so put it in quotes'

@@ -1,4 +1,4 @@
-// Opens an address in the browser of the person. The address is one argument, and no shell reads it.
+// Opens an address in the browser of the person. The program gets the address as one argument, without a shell.
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -8,18 +8,18 @@ import { findProgram, systemFolders } from '../runtime/path-folders.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Whether a browser was started. */
+/** Resolves with whether a program was started. */
 export async function openBrowser(address: string, env: Environment): Promise<boolean> {
   if (!/^https?:\/\//.test(address)) return false
   const isChosen = ownOpeners(env['BROWSER'] ?? '').length > 0
-  // `xdg-open` looks for browsers in PATH.
+  // `xdg-open` itself searches PATH for browsers.
   const PATH = isChosen || process.platform === 'win32' ? process.env['PATH'] : systemFolders.join(delimiter)
   for (const [program = '', ...args] of openers(env))
     if (await starts(program, [...args, address], { ...process.env, PATH })) return true
   return false
 }
 
-/** The programs that can open an address. Only `$BROWSER` is looked up in PATH, where a server in a sandbox may write. */
+/** The commands that can open an address. PATH finds only those of `$BROWSER`: a server in a sandbox may write there. */
 export function openers(env: Environment): readonly (readonly string[])[] {
   const own = ownOpeners(env['BROWSER'] ?? '')
   if (own.length > 0) return own.map(([name = '', ...args]) => [findProgram(name) ?? name, ...args])
@@ -37,9 +37,9 @@ function systemOpeners(env: Environment): readonly (readonly string[])[] {
   return hasDesktop(env) ? [['xdg-open'], ['gio', 'open']] : []
 }
 
-/** The programs of `$BROWSER`, separated as in PATH; the address is the last argument, with `%s` and without. */
+/** The commands in `$BROWSER`, separated as in PATH. The address becomes the last argument instead of `%s`. */
 function ownOpeners(list: string): readonly (readonly string[])[] {
-  // The path of one program may have spaces and colons.
+  // The path of a single program may contain spaces and colons.
   if (existsSync(list)) return [[list]]
   const commands = list
     .split(delimiter)
@@ -47,7 +47,7 @@ function ownOpeners(list: string): readonly (readonly string[])[] {
   return commands.filter((words) => words.length > 0)
 }
 
-/** Whether a person sits at this machine, so that a browser may open unasked. */
+/** Whether a person seems to sit at this machine, so that the proxy may open a browser without a request. */
 export function hasPerson(env: Environment): boolean {
   const isSet = (name: string): boolean => (env[name] ?? '') !== ''
   if (isSet('BROWSER')) return true

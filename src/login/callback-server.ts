@@ -1,25 +1,24 @@
-// The page of this machine to which a browser comes back after a login (RFC 8252, section 7.3).
+// The page on this machine to which the browser returns after a login (RFC 8252, section 7.3).
 
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { errorCode, errorText } from '../text/error-text.js'
 import { LoginError } from './login-error.js'
 
-/** The address at which one login begins, and to which the browser comes back. */
+/** The page where one login starts, and the address to which the browser returns. */
 export interface LoginPages {
   readonly startPage: string
   readonly redirectUri: string
-  /** The parameters of the first callback that has the state. */
+  /** Resolves with the parameters of the first callback that has the expected state. */
   readonly parameters: Promise<URLSearchParams>
-  /** From now on the start page leads there, and a callback with this state is the one that is awaited. */
+  /** Makes the start page redirect to `address`, and accepts the callback with this state. */
   expect(state: string, address: string): void
   close(): void
 }
 
-/** Opens the pages of one login of a user; undefined while too many are open. */
+/** Opens the pages of one login of a user. Returns undefined while too many are open. */
 export type OpenLoginPages = () => LoginPages | undefined
 
-/** The errors of a machine without IPv6. */
 const absent: ReadonlySet<string | undefined> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'])
 
 export class CallbackServer implements LoginPages {
@@ -28,7 +27,7 @@ export class CallbackServer implements LoginPages {
   readonly #servers: Server[] = []
   readonly #host: string
   readonly #startPath = `/login/${randomBytes(16).toString('hex')}`
-  /** The browser that has opened the start page; every user of this machine may read that address in the list of processes. */
+  /** The cookie of the first browser on the start page. All users of this machine can see that address in `ps`. */
   #cookie: string | undefined
   #received: (parameters: URLSearchParams) => void = () => {}
   #state: string | undefined
@@ -42,7 +41,7 @@ export class CallbackServer implements LoginPages {
     })
   }
 
-  /** `localhost` listens on both loopback addresses, since a browser may try either. @throws LoginError where the port is taken */
+  /** `localhost` listens on both loopback addresses: a browser may try either. @throws LoginError if the port is taken */
   static async listen(port: number, hostname: '127.0.0.1' | 'localhost'): Promise<CallbackServer> {
     const callback = new CallbackServer(`${hostname}:${port}`)
     try {
@@ -55,7 +54,6 @@ export class CallbackServer implements LoginPages {
     return callback
   }
 
-  /** The start page redirects to the authorization server, so that no shell and no list of processes shows the state. */
   get startPage(): string {
     return `http://${this.#host}${this.#startPath}`
   }
@@ -86,7 +84,7 @@ export class CallbackServer implements LoginPages {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const { url = '/', method, headers } = request
-    // The check of the name stops DNS rebinding. A page can request `//`, which is no address.
+    // The check of the host stops DNS rebinding. A page can request `//`, which is not a valid URL.
     if (headers.host !== this.#host || method !== 'GET' || !URL.canParse(url, this.redirectUri))
       return page(response, 404, 'Not found.')
     const { pathname, searchParams } = new URL(url, this.redirectUri)
@@ -95,7 +93,7 @@ export class CallbackServer implements LoginPages {
     if (pathname !== '/callback' || state === null || state !== this.#state)
       return page(response, 404, 'This login is over, or was not started here.')
     this.#state = undefined
-    // The log shows the words of the authorization server, after the check of its identity.
+    // This text is not from the authorization server. The log has its error, after a check of its identity.
     const words = searchParams.has('error')
       ? 'The login was refused; the log of mcps-proxy has the reason.'
       : 'mcps-proxy has the answer.'
@@ -103,11 +101,11 @@ export class CallbackServer implements LoginPages {
     this.#received(searchParams)
   }
 
-  /** Only the browser that was here first learns the state, and may come again. */
+  /** Only the first browser that opens the start page gets the state. That browser may open the page again. */
   #start({ headers: { cookie = '' } }: IncomingMessage, response: ServerResponse): void {
     if (this.#cookie !== undefined && !cookie.split('; ').includes(this.#cookie))
       return page(response, 403, OPENED)
-    // Cookies of one host name are the same for all ports.
+    // Browsers send the cookies of a host to all its ports, so the name of the cookie contains the port.
     this.#cookie ??= `mcps-login-${this.#host.replace(/.*:/, '')}=${randomBytes(32).toString('base64url')}`
     response
       .writeHead(302, {
@@ -123,7 +121,7 @@ export class CallbackServer implements LoginPages {
 const OPENED =
   'Another browser has opened this login already. Go on there, or end this login and begin it again; if you have opened no other browser, another user of this machine has.'
 
-/** Removes the state and the code from the history of the window. */
+/** Removes the state and the code from the history of the browser. */
 const script = "history.replaceState(null, '', location.pathname)"
 
 const headers = {

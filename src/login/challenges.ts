@@ -1,4 +1,4 @@
-// The login that a server wants, as it names it: `WWW-Authenticate` (RFC 9110, section 11.6.1; RFC 6750, section 3).
+// The login that a server requests in `WWW-Authenticate` (RFC 9110, section 11.6.1; RFC 6750, section 3).
 
 import { write } from '../jsonrpc/text.js'
 import { requestMeta } from '../mcp/meta-keys.js'
@@ -6,15 +6,15 @@ import { latestSession, latestStateless } from '../mcp/revisions.js'
 import { LoginError } from './login-error.js'
 import type { LoginHttp, LoginResponse } from './login-http.js'
 
-/** The parameters of a challenge of the scheme `Bearer`, with names in lower case. */
+/** The parameters of a challenge of the scheme `Bearer`. Names are in lower case. */
 export type BearerChallenge = ReadonlyMap<string, string>
 
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 
-/** A parameter, or the name of a scheme, which stands before a space, a comma or the end. */
+/** Matches a parameter, or the name of a scheme, which a space, a comma or the end follows. */
 const piece = `(${token})\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|(${token}))|(${token})(?=\\s|,|$)`
 
-/** The first challenge of the scheme `Bearer`; undefined where there is none. Skips other schemes and unreadable text. */
+/** Returns the first challenge of the scheme `Bearer`, or undefined. Skips other schemes and unreadable text. */
 export function bearerChallenge(fields: readonly string[]): BearerChallenge | undefined {
   let found: Map<string, string> | undefined
   for (const field of fields)
@@ -27,20 +27,20 @@ export function bearerChallenge(fields: readonly string[]): BearerChallenge | un
   return found
 }
 
-/** The scopes of a text, in its order, each once. */
+/** Returns the scopes of all texts in their order, without duplicates. */
 export function scopesIn(...texts: readonly (string | undefined)[]): string[] {
   return [...new Set(texts.flatMap((text) => text?.split(' ') ?? []).filter((scope) => scope !== ''))]
 }
 
 export interface WantedLogin {
   readonly challenge: BearerChallenge | undefined
-  /** The server refused none of these requests, so only its metadata tells whether other requests need a login. */
+  /** The server answered all requests without a login. Only its metadata can say that other requests need one. */
   readonly isOpen: boolean
 }
 
 const clientInfo = { name: 'mcps-proxy', version: '1' }
 
-/** A request of each era. */
+/** One request of each era. */
 const requests = [
   {
     revision: latestSession.version,
@@ -60,7 +60,7 @@ const requests = [
   },
 ] as const
 
-/** @throws LoginError where the server cannot be reached, or fails */
+/** @throws LoginError if the server cannot be reached, or fails */
 export async function wantedLogin(url: URL, http: LoginHttp): Promise<WantedLogin> {
   for (const request of requests) {
     const answer = await ask(url, http, request)
@@ -89,13 +89,13 @@ function ask(
   })
 }
 
-/** The most new scopes of one challenge, which may be of any length, and of all of a server. */
+/** The most new scopes of one challenge, and the most scopes of one server. A challenge may have any length. */
 const NEW_SCOPES_MAX = 100
 const SCOPES_MAX = 1000
 
 /**
- * The scopes to request where a server refuses a request of a token with the scopes `asked` (MCP, Authorization: step-up
- * authorization flow). Undefined where the challenge names no further one, so that a server cannot repeat its refusal for ever.
+ * Returns the scopes to request after the server refused a token with the scopes `asked` (MCP, Authorization: step-up
+ * authorization flow). Returns undefined if the challenge names no new scope, so that a server cannot refuse for ever.
  */
 export function moreScopes(
   asked: readonly string[],

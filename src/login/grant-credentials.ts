@@ -1,7 +1,7 @@
-// Access tokens of a server that gets them without a person: by the client's own credentials, or for a token that the workload
-// or its user has already.
+// Access tokens that the proxy gets without a person: with the credentials of the client, or in exchange for a
+// token that the workload or its user already has.
 //
-// Tokens stay in memory: a new one costs one request, and nothing secret that the configuration does not have.
+// Tokens stay in memory. A new token costs one request, and needs no secret beyond the configuration.
 
 import { readTextFile } from '../runtime/read-file.js'
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
@@ -21,14 +21,14 @@ import { type LoginPlace, findLogin, serverMetadata } from './metadata.js'
 import type { LoginContext } from './server-login.js'
 import { type HeldToken, TokenRequests, type Tokens, clientElsewhere, heldToken } from './token-requests.js'
 
-/** How long a refused grant is not requested again, because the answer would be the same. */
+/** The time in milliseconds before a refused grant is requested again. An earlier request would be refused too. */
 const REFUSED_MS = 30_000
 
 const ASSERTION_LENGTH_MAX = 64 * 1024
 
 const ofToken = ['token_endpoint'] as const
 
-/** The server that gets its tokens without a person, by the name of the configuration. */
+/** The server for which the tokens are. `name` is its name in the configuration. */
 export interface GrantContext {
   readonly name: string
   readonly url: string
@@ -41,14 +41,14 @@ export interface GrantContext {
 export class GrantCredentials implements HttpCredentials {
   readonly #context: GrantContext
   readonly #url: URL
-  /** The challenge of the server, once it has wanted a token. */
+  /** The last challenge with which the server requested a token. */
   #challenge: BearerChallenge | undefined
   #scopes: readonly string[] = []
-  /** Scopes that refusals of single requests have named. */
+  /** Scopes that the server named when it refused single requests. */
   #more: readonly string[] = []
   #held: HeldToken | undefined
   #fetching: Promise<Credential> | undefined
-  /** The authorization server that got the secret. No other one gets it. */
+  /** The authorization server that received the client secret. No other server may receive it. */
   #issuer: string | undefined
   #refusal: { readonly error: TransportError; readonly until: number } | undefined
 
@@ -66,7 +66,7 @@ export class GrantCredentials implements HttpCredentials {
   async refused(sent: Credential | undefined, refusal: CredentialRefusal): Promise<CredentialVerdict> {
     const challenge = bearerChallenge(refusal.challenges)
     if (refusal.status === 403 && challenge?.get('error') !== 'insufficient_scope') return undefined
-    // Another request has got a new token meanwhile.
+    // Another request got a new token in the meantime.
     if (this.#held !== undefined && sent?.secret !== this.#held.credential.secret) return 'again'
     const [before, more] = [this.#scopes, this.#more]
     if (refusal.status === 401) this.#challenge = challenge
@@ -79,7 +79,7 @@ export class GrantCredentials implements HttpCredentials {
       await this.#fetch()
       return 'again'
     } catch (error) {
-      // Later tokens must not fail by a scope that the client cannot have.
+      // Without this, later tokens would fail because of a scope that the client cannot have.
       this.#scopes = before
       this.#more = more
       return error instanceof TransportError ? error : this.#failed(errorText(error))
@@ -107,7 +107,7 @@ export class GrantCredentials implements HttpCredentials {
   }
 
   async #fetchAlone(): Promise<Credential> {
-    // Another machine on the way could name a false issuer, which would get the secret of the client.
+    // Over http, a machine between the two could name a false issuer and so get the secret of the client.
     if (!mayCarryTokens(this.#url)) throw this.#failed('tokens are only sent over https')
     const startedAt = this.#context.runtime.now()
     try {
@@ -134,7 +134,7 @@ export class GrantCredentials implements HttpCredentials {
     const http = loginHttp(this.#context.runtime, this.#url)
     const wish = { ...this.#context.settings, endpoints: ofToken }
     const place = await findLogin(this.#url, this.#challenge, http, wish)
-    // A server that is taken over later must not get the secret by naming another one.
+    // A server that an attacker controls later must not get the secret by naming another issuer.
     this.#issuer ??= place.server.issuer
     if (place.server.issuer !== this.#issuer) throw clientElsewhere(place.server.issuer, this.#issuer)
     const requests = await TokenRequests.of(place.server, http)
@@ -163,12 +163,12 @@ export class GrantCredentials implements HttpCredentials {
     return { resource: resource === false ? undefined : resource, scope }
   }
 
-  /** The token of the identity provider for the authorization server (Identity Assertion JWT Authorization Grant). */
+  /** The identity provider's token for the authorization server (Identity Assertion JWT Authorization Grant). */
   async #identityAssertion(place: LoginPlace): Promise<string> {
     const { identityProvider } = this.#context.grant
     if (identityProvider === undefined) throw new LoginError('auth.identityProvider is missing')
     const { issuer, clientId = '', clientSecret } = identityProvider
-    // The configuration names it, so it may be on this machine.
+    // The configuration names the provider, so the provider may be on this machine.
     const http: LoginHttp = loginHttp(this.#context.runtime, true)
     const server = await serverMetadata(issuer, http, { endpoints: ofToken })
     const requests = await TokenRequests.of(server, http)

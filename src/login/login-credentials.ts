@@ -1,7 +1,7 @@
-// The login of one remote server, as its requests carry it, and the error of a call for which there is none.
+// The login of one remote server: the token for its requests, and the error of a call while no login exists.
 //
-// Another process makes the login and may end it, so its file is looked at again. An access token is renewed before it ends, by
-// one process for all.
+// Another process makes the login and may end it, so the proxy reads its file again. One process renews an
+// access token for all processes, before the token expires.
 
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import type { Timer } from '../runtime/runtime.js'
@@ -20,35 +20,35 @@ import type { Login } from './login-store.js'
 import type { LoginContext, ServerLogin } from './server-login.js'
 import { type HeldToken, TokenRequests, heldToken } from './token-requests.js'
 
-/** How long a failed renewal is not repeated, while the token is valid. */
+/** The time in milliseconds before a failed renewal is repeated, while the token is still valid. */
 const RENEW_AGAIN_MS = 30_000
 
-/** How often the file of a login that is in use is read again: the login may have ended or changed. */
+/** The file of a login in use is read again at this interval, because the login may have changed. */
 const LOOK_AGAIN_MS = 1000
 
-/** How often the proxy looks for a login while a server waits for one. A person does not notice this delay. */
+/** The interval in milliseconds at which the proxy looks for a new login while a server needs one. */
 const WATCH_MS = 500
 
-/** How long a request waits for the person, who may also log in or grant more rights later. */
+/** The time in milliseconds that a request waits for the person. The person may also finish the login later. */
 const PERSON_MS = 20_000
 
-/** For more rights so many tabs open within this time, and no further one where a login came to nothing. */
+/** At most `TABS_MAX` tabs open for more rights within `TABS_MS`, and none after a tab without a login. */
 const TABS_MAX = 3
 const TABS_MS = 600_000
 
-/** Requests that wait for a person. The handshake and lists do not, because they would delay other servers. */
+/** Requests that wait for a person. The handshake and lists do not wait, because they would delay other servers. */
 const calls: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
-/** A person may copy the command that names it into a shell, and the server has chosen it. */
+/** The server chooses the scope, and a person may copy the command that contains it into a shell. */
 const plainScope = /^[\w.:/*@+-]+$/
 
 interface Held extends HeldToken {
   readonly login: Login
-  /** Milliseconds since 1970; Infinity where the end is not known. */
+  /** Milliseconds since 1970. Infinity if the token has no known end. */
   readonly renewAt: number
 }
 
-/** The login for which a call waits, and of which its error tells. */
+/** The login for which a call waits, and whose start page the error of the call names. */
 export type LoginHelp = Pick<ServerLogin, 'ask' | 'startPage'>
 
 export class LoginCredentials implements HttpCredentials {
@@ -57,7 +57,7 @@ export class LoginCredentials implements HttpCredentials {
   readonly #url: string
   readonly #context: LoginContext
   readonly #help: LoginHelp | undefined
-  /** Scopes that logins for single requests have requested. */
+  /** Scopes that step-up logins requested. */
   #more: readonly string[] = []
   #tabs = 0
   #tabsUntil = Number.NEGATIVE_INFINITY
@@ -68,7 +68,7 @@ export class LoginCredentials implements HttpCredentials {
   #renewing: Promise<Credential | undefined> | undefined
   #failedAt = Number.NEGATIVE_INFINITY
 
-  /** `name` is that of the server in the configuration, and `named` its name for the command. */
+  /** `name` is the name of the server in the configuration. `named` is its name for the command. */
   constructor(context: LoginContext, name: string, help?: LoginHelp, named: string = name) {
     this.#name = name
     this.#command = loginCommand(named, context.store.user)
@@ -81,7 +81,7 @@ export class LoginCredentials implements HttpCredentials {
     if (this.#isNeeded) void this.#help?.ask(true, [], this.#version)
   }
 
-  /** Calls `wake` once, when a login was made or has ended since the server was last asked, also by another process. */
+  /** Calls `wake` once, when the file of the login differs from the last version that was read. */
   onChange(wake: () => void): Timer {
     const version = this.#version
     let timer: Timer | undefined
@@ -126,7 +126,7 @@ export class LoginCredentials implements HttpCredentials {
       this.#look()
       if (this.#held === undefined)
         return challenge === undefined && sent === undefined ? undefined : await this.#awaited(refusal)
-      // Another process has renewed the token, or logged in. That token may have ended too.
+      // Another process renewed the token or logged in. That newer token may have expired too.
       if (this.#held.credential.secret !== sent?.secret) return 'other'
       return (await this.#renew(this.#held)) === undefined ? await this.#awaited(refusal) : 'again'
     } catch (error) {
@@ -134,7 +134,7 @@ export class LoginCredentials implements HttpCredentials {
     }
   }
 
-  /** A call waits for the login where a browser opens for it. */
+  /** Waits for the person if the request is a call and a browser can open. */
   async #awaited({ rpc = '' }: CredentialRefusal): Promise<CredentialVerdict> {
     if (!calls.has(rpc) || this.#help === undefined) return this.#needed()
     await within(this.#help.ask(true, [], this.#version), PERSON_MS, this.#context.runtime)
@@ -156,7 +156,7 @@ export class LoginCredentials implements HttpCredentials {
     return `${page === undefined ? '' : `open ${page} or `}run: ${this.#command}`
   }
 
-  /** Asks the person for more rights for one request, which is then sent again. */
+  /** Asks the person for more rights for one request. The caller then sends the request again. */
   async #stepUp(sent: Credential, challenge: BearerChallenge): Promise<CredentialVerdict> {
     this.#look()
     if (this.#held === undefined) return this.#needed()
@@ -191,7 +191,7 @@ export class LoginCredentials implements HttpCredentials {
     return this.#context.store.versionOf(this.#url) !== this.#version
   }
 
-  /** The proxy does not look again for a login of a server that wants none. */
+  /** Looks for a changed login only if the server needs one or has one. */
   #lookIfChanged(): void {
     const isFirst = this.#lookedAt === Number.NEGATIVE_INFINITY
     const isOld = this.#held !== undefined && this.#context.runtime.now() - this.#lookedAt >= LOOK_AGAIN_MS
@@ -200,7 +200,7 @@ export class LoginCredentials implements HttpCredentials {
     else this.#lookedAt = this.#context.runtime.now()
   }
 
-  /** @throws LoginError, after which the file is read again */
+  /** @throws LoginError, after which the next look reads the file again */
   #look(): void {
     this.#lookedAt = Number.NEGATIVE_INFINITY
     const version = this.#context.store.versionOf(this.#url)
@@ -211,7 +211,7 @@ export class LoginCredentials implements HttpCredentials {
     if (login !== undefined) this.#isNeeded = false
   }
 
-  /** Undefined if only a new login helps. Rejects with TransportError. */
+  /** Resolves with undefined if only a new login helps. Rejects with TransportError. */
   #renew(held: Held): Promise<Credential | undefined> {
     this.#renewing ??= this.#context.store
       .alone(this.#url, () => this.#renewAlone(held))
@@ -225,7 +225,7 @@ export class LoginCredentials implements HttpCredentials {
     return this.#renewing
   }
 
-  /** Another process may have renewed the token in the file meanwhile: no refresh token is used twice. */
+  /** Reads the file first, because another process may have renewed the token. No refresh token is used twice. */
   async #renewAlone({ credential: { secret } }: Held): Promise<Credential | undefined> {
     this.#look()
     const login = this.#held?.login

@@ -1,8 +1,8 @@
 import { inShell } from '../text/escape.js'
 
-/** The message is for a person, and has nothing secret. */
+/** A login failed. The message is for a person and contains no secret. */
 export class LoginError extends Error {
-  /** The refusal of the authorization server (RFC 6749, section 5.2); undefined where it gave none. */
+  /** The error code of the authorization server (RFC 6749, section 5.2). Undefined if it sent none. */
   readonly code: string | undefined
 
   constructor(message: string, code?: string) {
@@ -10,23 +10,23 @@ export class LoginError extends Error {
     this.code = code
   }
 
-  /** Whether the authorization server does not take the refresh token any more, so that only a new login helps. */
+  /** Whether the authorization server no longer accepts the refresh token, so that only a new login helps. */
   get isOver(): boolean {
     return this.code !== undefined && over.has(this.code)
   }
 
-  /** Whether the same request would be refused again. */
+  /** Whether the authorization server would refuse the same request again. */
   get isRefusal(): boolean {
     return this.code !== undefined && !passing.has(this.code)
   }
 }
 
-/** Codes of a server that may answer later (RFC 6749, section 4.1.2.1). */
+/** Codes of a temporary failure (RFC 6749, section 4.1.2.1). */
 const passing: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable'])
 
 const over: ReadonlySet<string> = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token'])
 
-/** The command that makes the login of a server, and of a user where each one has a login. */
+/** Returns the command that logs in to a server. `user` is set if each user has a separate login. */
 export function loginCommand(name: string, user?: string): string {
   return `mcps-proxy login ${inShell(name)}${user === undefined ? '' : ` --user ${inShell(user)}`}`
 }

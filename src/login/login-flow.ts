@@ -19,25 +19,24 @@ import {
   type Tokens,
 } from './token-requests.js'
 
-/** The server that wants a login. */
 export interface LoginTarget extends Partial<Omit<LoginSettings, 'folder' | 'isAutomatic'>> {
   readonly url: string
   readonly moreScopes?: string | undefined
 }
 
 export interface LoginPerson {
-  /** Shows the person where the login takes place: our start page, and the address that it leads to. */
+  /** Shows the person our start page, and the address to which it redirects. */
   show(startPage: string, address: string): Promise<void>
-  /** Resolves with the address of the callback, which the person pastes; undefined waits for the browser alone. */
+  /** Resolves with the callback address that the person pastes. Absent: only the browser delivers it. */
   readonly paste?: () => Promise<string>
   readonly pages?: LoginPages | undefined
-  /** Resolves when the login is not wanted any more. */
+  /** Resolves when the login is no longer wanted. */
   readonly left?: Promise<void>
 }
 
 const LOGIN_MS = 600_000
 
-/** Ports for callbacks (RFC 6335: dynamic ports). The hash of a server's address chooses one, the same each time. */
+/** Ports for callbacks (RFC 6335: dynamic ports). The hash of the server address always selects the same one. */
 const FIRST_PORT = 49_152
 const PORTS = 16_000
 
@@ -63,13 +62,13 @@ export async function logIn(
   }
 }
 
-/** The place of a login, and what a request for tokens names there. */
+/** The authorization server, and the parameters of a request for tokens there. */
 interface WantedPlace {
   readonly server: LoginPlace['server']
   readonly requests: TokenRequests
-  /** Empty for none. */
+  /** Empty for no scope. */
   readonly scope: string
-  /** The `resource` of requests for tokens; undefined leaves it out. */
+  /** The `resource` of requests for tokens. Undefined leaves it out. */
   readonly resource: string | undefined
 }
 
@@ -93,7 +92,7 @@ async function wantedPlace(
 }
 
 async function openCallback(port: number, { callbackPort }: LoginTarget): Promise<CallbackServer> {
-  // A port that is configured belongs to a client that was registered with this name.
+  // A configured port belongs to a client whose registered redirect URI has this host name.
   if (callbackPort !== undefined) return CallbackServer.listen(callbackPort, 'localhost')
   for (let next = port; ; next++)
     try {
@@ -127,7 +126,7 @@ async function authorize(
   return requests.exchange(client, answer, begun)
 }
 
-/** The configured scopes, else those of the challenge, else all of the resource; with `offline_access` for a refresh token. */
+/** The configured scopes, else those of the challenge, else those of the resource; `offline_access` for a refresh token. */
 function scopeOf(target: LoginTarget, challenge: BearerChallenge | undefined, place: LoginPlace): string {
   const wanted = target.scope ?? challenge?.get('scope') ?? place.scopes?.join(' ')
   const offline = textsIn(place.server.scopes_supported).includes('offline_access')
@@ -179,10 +178,10 @@ async function stored(
 
 // A login on another device: the person opens an address there, and enters a code (RFC 8628).
 
-/** A code lasts no longer, also where the authorization server names a longer time. */
+/** The longest life of a code, even if the authorization server names a longer one. */
 const CODE_MS_MAX = 30 * 60_000
 
-/** Added to the interval when the server wants that (RFC 8628, section 3.5). */
+/** `slow_down` adds this to the interval (RFC 8628, section 3.5). */
 const SLOWER_MS = 5000
 
 export type ShowCode = (code: Pick<DeviceCode, 'address' | 'userCode' | 'wholeAddress'>) => Promise<void>
@@ -217,7 +216,7 @@ async function poll(
     } catch (error) {
       if (!(error instanceof LoginError)) throw error
       if (error.code === 'slow_down') pauseMs += SLOWER_MS
-      // A server that cannot be reached is asked less and less often (RFC 8628, section 3.5).
+      // While the authorization server cannot be reached, the interval doubles (RFC 8628, section 3.5).
       else if (error.code === undefined) pauseMs *= 2
       else if (error.code !== 'authorization_pending') throw error
     }

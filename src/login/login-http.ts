@@ -1,7 +1,7 @@
-// Requests to the servers of a login: authorization servers, and the metadata of the resource.
+// Requests to authorization servers, and for the metadata of the resource.
 //
-// They go the way of all requests to remote servers, through the proxy of the environment, with the reader of HTTP that
-// the transport has. No redirect is followed, since a token request must not go where another server points.
+// They use the proxy of the environment and the HTTP reader of the transport, as all requests to remote servers
+// do. A redirect is not followed, because it could lead a token request to another server.
 
 import { Buffer } from 'node:buffer'
 import { type LookupAddress, lookup } from 'node:dns'
@@ -16,7 +16,7 @@ import { LoginError } from './login-error.js'
 import { type AddressKind, addressKind } from '../text/address-kind.js'
 import { isLoopback } from '../text/loopback.js'
 
-/** An answer of an authorization server is some hundred bytes, its metadata some thousand. */
+/** Answers of an authorization server have some hundred bytes, and its metadata some thousand. */
 const BODY_BYTES_MAX = 256 * 1024
 
 const ANSWER_MS = 10_000
@@ -31,7 +31,7 @@ export interface LoginRequest {
 
 export interface LoginResponse {
   readonly status: number
-  /** The values of all fields with this name, which is in lower case. */
+  /** Returns the values of all fields with this name. The name is in lower case. */
   all(name: string): readonly string[]
   readonly text: string
 }
@@ -42,8 +42,8 @@ export type LoginHttp = (url: URL, request?: LoginRequest) => Promise<LoginRespo
 export type LoginRuntime = Pick<Runtime, 'env' | 'now' | 'wallNow' | 'setTimer' | 'connect'>
 
 /**
- * `server` is the one that wants the login: the others may have private addresses, or be on this machine, only where it has such an
- * address. `true` is for servers that the configuration names. Behind a proxy, which resolves names itself, only written addresses count.
+ * Requests reach private or loopback addresses only if `server`, which needs the login, has one too; `true`
+ * allows them. Behind an HTTP proxy, which resolves names, only IP addresses are checked.
  */
 export function loginHttp(runtime: LoginRuntime, server: URL | boolean): LoginHttp {
   const isNear = server instanceof URL ? isLoopback(server.hostname) : server
@@ -102,16 +102,16 @@ function exchange(
   })
 }
 
-/** HTTP Basic with the encoding of forms (RFC 6749, section 2.3.1). Many servers do not decode `-`, which oauth4webapi encodes. */
+/** HTTP Basic with form encoding (RFC 6749, section 2.3.1). Many servers do not decode `-`, which oauth4webapi encodes. */
 export function basicField(id: string, secret: string): string {
   const encoded = [id, secret].map((each) => new URLSearchParams({ '': each }).toString().slice(1))
   return `Basic ${Buffer.from(encoded.join(':')).toString('base64')}`
 }
 
-// Which addresses the requests of a login may reach.
+// The addresses that the requests of a login may reach.
 //
-// A server on the internet names its authorization server, and its metadata: it must not lead the proxy into the network of the
-// person, to this machine, or to the metadata server of a cloud, neither by an address nor by a name that resolves to one.
+// A server on the internet names its authorization server and its metadata. Neither a URL nor a name that it
+// chooses may lead the proxy into the network of the person, to this machine, or to the metadata server of a cloud.
 
 interface Reach {
   /** @throws LoginError for an address that is not allowed */
@@ -119,7 +119,7 @@ interface Reach {
   readonly lookup: LookupFunction
 }
 
-/** The reach of the login of this server: addresses of the kind that its own are. */
+/** Returns the allowed addresses of a login: public ones, and those of the same kind as the server's. */
 export async function reachOf(server: URL): Promise<Reach> {
   const own = await ownKind(server)
   const isAllowed = (address: string): boolean => {
@@ -144,7 +144,7 @@ export async function reachOf(server: URL): Promise<Reach> {
 
 const refusal = 'its address is one of this network or machine, and that of the server is not'
 
-/** A name is public unless all its addresses are of another kind. A name that cannot be resolved here is public. */
+/** A name is public unless all its addresses are of one other kind. A name that does not resolve here is public. */
 async function ownKind({ hostname }: URL): Promise<AddressKind> {
   const host = hostname.replace(/^\[|\]$/g, '')
   if (isIP(host) !== 0) return addressKind(host)

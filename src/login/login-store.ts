@@ -1,6 +1,7 @@
-// Logins at rest: one file for each address of a server, which all processes of this user share.
+// Stored logins: one file for each address of a server. All processes of this user share them.
 //
-// The process that refreshes holds the lock of the file, and reads it again first: no refresh token is used twice.
+// A process that refreshes a token takes the lock of the file and reads the file again first, so no refresh
+// token is used twice.
 
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
@@ -16,16 +17,16 @@ import { LoginError } from './login-error.js'
 import type { LoginClient } from './token-requests.js'
 
 export interface Login {
-  /** The address of the server; a changed address is another server. */
+  /** The address of the server. Another address is another server. */
   readonly url: string
-  /** The user of the login, where each user has one. */
+  /** The user of the front, if each user has a separate login. */
   readonly user?: string | undefined
   readonly resource: string | undefined
   readonly issuer: string
   readonly tokenEndpoint: string
   readonly revocationEndpoint: string | undefined
   readonly client: LoginClient
-  /** Whether the proxy has registered the client itself. */
+  /** Whether the proxy registered the client itself. */
   readonly isRegistered: boolean
   readonly redirectUri: string
   readonly accessToken: string
@@ -36,12 +37,12 @@ export interface Login {
   readonly expiresAtMs: number | undefined
 }
 
-/** The form of the files; a newer program reads the older ones. */
+/** The version of the file format. A newer program reads older formats. */
 const FORMAT = 1
 
 const LOGIN_BYTES_MAX = 1024 * 1024
 
-/** The longest reason of a failed login, in UTF-16 units. */
+/** The longest stored reason of a failed login, in UTF-16 units. */
 const WORDS_LENGTH_MAX = 1000
 
 export class LoginStore {
@@ -55,13 +56,13 @@ export class LoginStore {
     this.user = user
   }
 
-  /** Undefined where there is none. @throws LoginError for a file that others may read, or of a newer version */
+  /** Undefined without a login. @throws LoginError if other users may read the file, or its format is newer */
   read(url: string): Login | undefined {
     const login = this.#readFile(this.#pathOf(url))
     return login?.url === url && login.user === this.user ? login : undefined
   }
 
-  /** Another text after every change of the login; empty where there is none. An error of `read` has one too. */
+  /** Returns another text after each change of the login; empty without one. An unreadable file has one too. */
   versionOf(url: string): string {
     try {
       const stats = statSync(this.#pathOf(url), { throwIfNoEntry: false })
@@ -97,14 +98,14 @@ export class LoginStore {
     replaceFile(`${this.#pathOf(url)}.refused`, why.slice(0, WORDS_LENGTH_MAX), 0o600)
   }
 
-  /** When a login to this address came to nothing last, in milliseconds since 1970, and why. */
+  /** The time of the last failed login to this address, in milliseconds since 1970, and the reason. */
   refusal(url: string): { readonly atMs: number; readonly why: string } | undefined {
     const path = `${this.#pathOf(url)}.refused`
     const atMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs
     return atMs === undefined ? undefined : { atMs, why: textOf(path) ?? '' }
   }
 
-  /** Shows the address with which a login begins to other processes; only the process that has the browser's turn does so. */
+  /** Shows the start page of a login to other processes. Only the process that has the browser's turn calls this. */
   showStartPage(url: string, startPage: string): void {
     replaceFile(this.#pagePath, `${url}\n${startPage}`, 0o600)
   }
@@ -122,12 +123,12 @@ export class LoginStore {
     return join(this.#folder, 'browser.page')
   }
 
-  /** The lock of the process that has opened the browser, for all servers. */
+  /** The lock of the process that opened the browser. All servers share it. */
   browserTurn(): FileLock {
     return new FileLock(join(this.#folder, 'browser.lock'), this.#runtime)
   }
 
-  /** Runs alone among all processes, for this address. Rejects with FileLockError when others keep it from that too long. */
+  /** Runs while no other process runs for this address. Rejects with FileLockError if the lock stays taken too long. */
   alone<T>(url: string, run: () => Promise<T>): Promise<T> {
     return new FileLock(`${this.#pathOf(url)}.lock`, this.#runtime).during(run)
   }
@@ -147,7 +148,7 @@ export class LoginStore {
   }
 
   #pathOf(url: string): string {
-    // An address has no line break.
+    // A URL contains no line break, so the key is unambiguous.
     const key = this.user === undefined ? url : `${url}\n${this.user}`
     return join(this.#folder, `${createHash('sha256').update(key).digest('hex')}.json`)
   }

@@ -1,7 +1,8 @@
-// A tool in the place of the tools of a server that wants a login, where no browser can open by itself, and behind `connect`.
+// A tool that replaces the tools of a server that needs a login, if no browser can open without a request, and
+// behind `connect`.
 //
-// A person reads its result, or is asked by the client to open the page (MCP, Elicitation: URL mode). The tools of the server
-// take its place after the login.
+// Its result tells the person which page to open, or the client asks the person to open it (MCP, Elicitation:
+// URL mode). After the login, the tools of the server replace it.
 
 import { buildResult } from '../jsonrpc/build.js'
 import { fault } from '../jsonrpc/jsonrpc-errors.js'
@@ -19,22 +20,20 @@ import { loginCommand } from './login-error.js'
 import type { LoginRuntime } from './login-http.js'
 import type { StartedLogin, ServerLogin } from './server-login.js'
 
-/** A call waits so long for the person, and less where its client would give up before. */
+/** The longest time that a call waits for the person. A call with an earlier deadline waits less. */
 const WAIT_MS_MAX = 50_000
 
-/** So much of the time of a call is left for its answer. */
+/** The time before the deadline of a call that is reserved for its answer. */
 const MARGIN_MS = 5000
 
-/** The page is ready when the metadata of the servers has been read. */
+/** The longest wait for the page, which is ready after the metadata of the servers was read. */
 const PAGE_MS_MAX = 30_000
 
-/** The server, and where a login to it can begin. */
 export interface LoginToolTarget {
   readonly name: string
-  /** The name of the server for the command. */
   readonly named: string
   readonly user?: string | undefined
-  /** Undefined where the person can open no page. */
+  /** Undefined if the person can open no page. */
   readonly page: 'of this machine' | 'of the front' | undefined
 }
 
@@ -51,19 +50,19 @@ export class LoginTool {
     this.item = itemFor(target.name)
   }
 
-  /** Takes over a call of the tool; `edits` may hold the answer of its client to a question. */
+  /** Answers a call of the tool. `edits` may contain the answer of the client to a question. */
   call(call: Call, edits: readonly Edit[]): void {
     if (this.#target.page === undefined) return tell(call, this.#words(undefined))
     const isAgain = this.#login.begun !== undefined
     const begun = this.#login.begin()
     const answer = answerIn(call, edits)
     if (answer === 'decline' || answer === 'cancel') return tell(call, 'The login was declined.', true)
-    // A call while a login is under way waits for it: the page was shown before.
+    // A call during a login waits for that login, because an earlier call showed the page.
     const run = isAgain || answer !== undefined ? this.#wait(call, begun) : this.#show(call, begun)
     run.catch((error: unknown) => tell(call, `The login cannot begin: ${errorText(error)}`, true))
   }
 
-  /** The client opens the page where it can; otherwise the result is a text for the person. */
+  /** Asks the client to open the page if the client can. Otherwise the result is a text for the person. */
   async #show(call: Call, begun: StartedLogin): Promise<void> {
     const seen = begun.page.then((shown) => ({ shown }))
     const found = await within(seen, Math.min(PAGE_MS_MAX, this.#leftMs(call)), this.#runtime)
@@ -125,7 +124,7 @@ function questionOf(message: string, url: string): InputRequest {
   return { key: '"login"', method: 'elicitation/create', params: write({ mode: 'url', message, url }) }
 }
 
-/** A client without a session is asked in the result of its call. */
+/** For a stateless client, the result of the call contains the question, so no session is needed. */
 function canAsk(question: InputRequest, context: CallContext): boolean {
   const isStateless = context.revision.era === 'stateless'
   return isStateless
@@ -133,7 +132,7 @@ function canAsk(question: InputRequest, context: CallContext): boolean {
     : whyUnaskable(question, context) === undefined
 }
 
-/** The answer of the client to the question for the page; undefined where it was not asked. */
+/** Returns the action with which the client answered the question. Undefined if it has no answer. */
 function answerIn({ frame }: Call, edits: readonly Edit[]): unknown {
   const request: unknown = objectIn(splice(frame.line, edits).joined.toString('utf8'))
   const answer = memberAt(request, ['params', 'inputResponses', 'login'])

@@ -1,4 +1,4 @@
-// The place of a login: the metadata of the resource (RFC 9728), and of its authorization server (RFC 8414).
+// Discovery of a login: the metadata of the resource (RFC 9728) and of its authorization server (RFC 8414).
 //
 // MCP, Authorization: authorization server discovery. Identifiers are compared character by character.
 
@@ -13,27 +13,27 @@ export interface LoginPlace {
   /** The `resource` of requests for tokens (RFC 8707). */
   readonly resource: string
   readonly server: AuthorizationServer
-  /** The scopes that the resource offers; undefined where it names none. */
+  /** The scopes that the resource offers. Undefined if its metadata names none. */
   readonly scopes: readonly string[] | undefined
 }
 
-/** The keys of the configuration about the place, and what is known of the server. */
+/** Settings of the configuration for the discovery, and facts about the server. */
 export interface LoginWish {
-  /** The only authorization server that is accepted, as it names itself. */
+  /** The only authorization server that is accepted. Its metadata has the same `issuer`. */
   readonly issuer?: string | undefined
-  /** Metadata without PKCE methods is that of a server which supports S256. */
+  /** Treats metadata without PKCE methods as support of S256. */
   readonly assumesPkce?: boolean | undefined
-  /** The address of its metadata. */
+  /** The address of the metadata of the authorization server. */
   readonly metadataUrl?: string | undefined
-  /** The server has answered a request without a login: it wants one only if its metadata names one. */
+  /** The server answered a request without a login, so it needs a login only if it has metadata. */
   readonly isOpen?: boolean
   /** Absent: the endpoints of a login in a browser. */
   readonly endpoints?: readonly Endpoint[] | undefined
   /** The authorization server that the metadata of the resource names. */
   readonly named?: string | undefined
-  /** Nothing names the authorization server, so it may be one without metadata. */
+  /** The authorization server is guessed from the address of the server, so it may have no metadata. */
   readonly isGuess?: boolean
-  /** The front names the issuer, not a server with `auth`. */
+  /** The issuer comes from the configuration of the front, and not from `auth` of a server. */
   readonly isOfFront?: boolean
 }
 
@@ -80,7 +80,7 @@ async function resourceMetadata(
   return undefined
 }
 
-/** A resource is the server's address, its origin, or a path above it; anything else is the metadata of another server. */
+/** A resource is the address of the server, its origin, or a path above it. Other metadata belongs to another server. */
 function resourceOf(metadata: JsonObject, url: URL): string {
   const resource = metadata['resource']
   if (typeof resource !== 'string' || !URL.canParse(resource))
@@ -92,7 +92,7 @@ function resourceOf(metadata: JsonObject, url: URL): string {
   return resource
 }
 
-/** The places of the metadata of an issuer, in the order in which they are tried (MCP, Authorization). */
+/** The addresses of the metadata of an issuer, in the order in which the proxy tries them (MCP, Authorization). */
 function placesOf(issuer: URL): string[] {
   const path = issuer.pathname.replace(/\/$/, '')
   const [oauth, openid] = ['oauth-authorization-server', 'openid-configuration']
@@ -116,8 +116,8 @@ export async function serverMetadata(
 }
 
 /**
- * Metadata of a configured issuer that is found only where the server says. A person sees where the login takes place; a client
- * without a person shows its secret to no server that another one names.
+ * Further places for the metadata of a configured issuer: at the address that the server names. A login
+ * without a person does not look there, because the client secret could go to an endpoint that the server chose.
  */
 function placesAsNamed(issuer: string, { metadataUrl, named, endpoints = ofBrowser }: LoginWish): string[] {
   const hasPerson = endpoints.some((endpoint) => endpoint !== 'token_endpoint')
@@ -126,9 +126,9 @@ function placesAsNamed(issuer: string, { metadataUrl, named, endpoints = ofBrows
 }
 
 /**
- * Some servers answer with an error where others have their metadata.
+ * Tries all places, because some servers answer with an error where others have their metadata.
  *
- * @throws LoginError, the first one, where no place has metadata
+ * @throws LoginError, the first one, if no place has metadata
  */
 async function firstOf(
   places: readonly string[],
@@ -181,7 +181,7 @@ function checked(metadata: JsonObject, issuer: string, wish: LoginWish): Authori
   return { ...metadata, issuer }
 }
 
-/** A login without PKCE is refused (MCP, Authorization: authorization code protection). */
+/** Refuses an authorization server without PKCE (MCP, Authorization: authorization code protection). */
 function checkPkce(metadata: JsonObject, issuer: string, { assumesPkce = false }: LoginWish): void {
   const methods = metadata['code_challenge_methods_supported']
   if (methods === undefined && assumesPkce) return
@@ -193,7 +193,7 @@ function checkPkce(metadata: JsonObject, issuer: string, { assumesPkce = false }
     throw new LoginError(`${issuer} supports the PKCE methods '${textsIn(methods).join(' ')}', and not S256`)
 }
 
-/** The object at an address; undefined where there is none. @throws LoginError */
+/** Returns the object at an address, or undefined. @throws LoginError */
 async function membersAt(url: URL, http: LoginHttp, mayBeNone = true): Promise<JsonObject | undefined> {
   const { status, text } = await http(url, { headers: { 'MCP-Protocol-Version': latestSession.version } })
   if (!mayBeNone && (status === 429 || status >= 500))

@@ -1,10 +1,12 @@
-// The login of a person to one server: it opens in the browser as soon as the server wants it, or begins when the person asks.
+// The login of a person to one server. A browser opens as soon as the server needs the login, or when the
+// person asks for it.
 //
-// One tab at a time, for all servers and processes of this user: the others wait, and use what the first one got. A person who
-// refuses, or closes the tab, is not asked again for some minutes, unless a call needs the server.
+// All servers and processes of this user share one tab at a time. The other logins wait, and use the tokens of
+// the first if they fit. After a person refuses or closes the tab, no tab opens for some minutes, unless a call
+// needs the server.
 //
-// A client that gives up a server which wants a login ends its proxy, while the person is still typing. So the login of the one
-// server behind `connect` is made in another process (`cli/run-log-in.ts`), which this one follows.
+// A client that gives up a server ends its proxy while the person is still typing. So another process
+// (`cli/run-log-in.ts`) makes the login of the one server behind `connect`, and this process follows it.
 
 import type { LogLevel, Timer } from '../runtime/runtime.js'
 import { Deferred } from '../runtime/deferred.js'
@@ -15,49 +17,48 @@ import type { LoginTarget } from './login-flow.js'
 import type { LoginRuntime } from './login-http.js'
 import type { LoginStore } from './login-store.js'
 
-/** How long no tab opens after a login that has failed. */
+/** The time in milliseconds after a failed login in which no tab opens. */
 const ASK_AGAIN_MS = 600_000
 
 /** The process of a login ends after this time, even if it only waited for the tab of another process. */
 export const LOGIN_JOB_MS = 620_000
 
-/** How often a process looks whether the tab of another one is closed. */
+/** The interval in milliseconds at which a process checks whether the tab of another process is closed. */
 const LOOK_MS = 500
 
 export interface LoginJob {
   readonly folder: string
   readonly target: LoginTarget
   readonly moreScopes: readonly string[]
-  /** The version of the login that does not suffice. */
+  /** The version of the stored login that does not suffice. */
   readonly version: string
 }
 
-/** Makes a login in a process that outlives this one, and resolves when that process has ended. */
+/** Makes a login in a process that outlives this one. Resolves when that process has ended. */
 export type LogInElsewhere = (job: Omit<LoginJob, 'folder'>) => Promise<void>
 
-/** How the person comes to the page of a login. Absent members: in a browser of this machine, which opens by itself. */
+/** How the person reaches the page of a login. Without members: the proxy opens a browser of this machine. */
 export interface LoginWays {
-  /** Makes the login elsewhere than in this process. */
+  /** Makes the login in another process. */
   readonly elsewhere?: LogInElsewhere | undefined
-  /** A login begins only when the person asks for it, who opens the page. */
+  /** A login begins only when the person asks for it. The person opens the page. */
   readonly isOnRequest?: boolean
-  /** The pages of a person who is elsewhere; undefined when too many are open. */
+  /** Opens the pages for a person at another machine. Returns undefined while too many are open. */
   readonly pages?: OpenLoginPages | undefined
 }
 
 export interface StartedLogin {
-  /** Undefined where the login was over before its page was seen; rejects where it has failed before. */
+  /** Resolves with undefined if the login ended before it had a page. Rejects if it failed before. */
   readonly page: Promise<string | undefined>
-  /** Resolves when it has ended: undefined where it is made, else why not. */
+  /** Resolves when the login has ended: with undefined after success, else with the reason. */
   readonly ended: Promise<string | undefined>
 }
 
-/** The server of a login, and what makes and keeps the login. */
 export interface LoginContext {
   readonly target: LoginTarget
   readonly store: LoginStore
   readonly runtime: LoginRuntime
-  /** Logs, and never a token. */
+  /** Writes a log line, which never contains a token. */
   readonly tell: (level: LogLevel, message: string) => void
 }
 
@@ -68,7 +69,7 @@ export class ServerLogin {
   #running: Promise<void> | undefined
   /** The scopes to request in addition to those of the previous login. */
   #moreScopes: readonly string[] = []
-  /** When a call last needed the login, in milliseconds since 1970. */
+  /** The last time that a call needed the login, in milliseconds since 1970. */
   #calledAtMs = 0
   #startPage: string | undefined
   #begun: (StartedLogin & { readonly shown: Deferred<string> }) | undefined
@@ -79,22 +80,21 @@ export class ServerLogin {
     this.#ways = ways
   }
 
-  /** The address with which the login begins, while this process waits for it. */
+  /** The start page of the login, while this process waits for it. */
   get startPage(): string | undefined {
     return this.#startPage
   }
 
-  /** Resolves when the current login has ended; undefined without one. */
+  /** Resolves when the current login has ended. Undefined without a login in progress. */
   get underWay(): Promise<void> | undefined {
     return this.#running
   }
 
-  /** The login that a person has begun, until it ends. */
+  /** The login that a person began, until it ends. */
   get begun(): StartedLogin | undefined {
     return this.#begun
   }
 
-  /** For a person who wants the login. */
   begin(): StartedLogin {
     if (this.#begun !== undefined) return this.#begun
     const { url } = this.#context.target
@@ -118,9 +118,9 @@ export class ServerLogin {
   }
 
   /**
-   * Opens the browser, unless that was done; `isCalled` says that a call needs the login, and `scopes` are those to ask for.
-   * `version` is that of the login which does not suffice: another one may have been made since. Resolves when the login has
-   * ended, with success or without.
+   * Opens the browser for a login, unless one is in progress. `isCalled` says that a call needs the login.
+   * `scopes` are the scopes to request. `version` is the version of the login that does not suffice; nothing
+   * opens if the store has another one. Resolves when the login has ended, with success or without.
    */
   ask(
     isCalled: boolean,
@@ -135,7 +135,7 @@ export class ServerLogin {
     if (this.#closing.signal.aborted) return Promise.resolve()
     if (this.#running !== undefined) {
       const isEnough = scopes.every((scope) => this.#moreScopes.includes(scope))
-      // A refusal of a login with fewer rights is a refusal of this call too.
+      // If the person refuses the current login, which requests fewer rights, this call is refused too.
       return isEnough ? this.#running : this.#running.then(() => this.ask(false, scopes))
     }
     this.#moreScopes = scopes
@@ -178,7 +178,7 @@ export class ServerLogin {
     return this.#closing.signal.aborted || this.#context.store.versionOf(this.#context.target.url) !== before
   }
 
-  /** Lets another process make the login, or follows one that an earlier start has left behind. */
+  /** Lets another process make the login, or follows a process that an earlier start began. */
   async #follow(elsewhere: LogInElsewhere, before: string): Promise<void> {
     const { url } = this.#context.target
     if (this.#isOver(before) || this.#isRefused) return
@@ -204,7 +204,7 @@ export class ServerLogin {
 
   async #open(startPage: string): Promise<void> {
     this.#startPage = startPage
-    // The person gets this page from the client that has asked for it.
+    // The client that requested the login shows this page to the person.
     if (this.#ways.isOnRequest === true) return this.#begun?.shown.resolve(startPage)
     this.#context.store.showStartPage(this.#context.target.url, startPage)
     const { openBrowser } = await import('./browser.js')

@@ -1,7 +1,7 @@
-// Requests to an authorization server: registration, codes, tokens. The one file that knows `oauth4webapi`.
+// Requests to an authorization server: registration, codes, tokens. Only this file uses `oauth4webapi`.
 //
-// Servers of large providers break rules that the library enforces: a null for an absent member, no `token_type`, an error
-// with status 200. So `mended` changes their answers before the library reads them.
+// Large providers break rules that the library enforces: they send null for an absent member, no `token_type`,
+// or an error with status 200. So `mended` corrects their answers before the library reads them.
 
 import { createPrivateKey, webcrypto, type KeyObject } from 'node:crypto'
 import type { AuthorizationServer, Client, ClientAuth } from 'oauth4webapi'
@@ -16,7 +16,7 @@ import type { LoginSettings } from '../upstream/contracts/server-config.js'
 export interface Tokens {
   readonly accessToken: string
   readonly refreshToken: string | undefined
-  /** In seconds, from now on; undefined where the server does not say. */
+  /** Seconds from now. Undefined if the server does not say. */
   readonly expiresIn: number | undefined
   readonly scope: string | undefined
 }
@@ -26,24 +26,23 @@ export interface DeviceCode {
   readonly deviceCode: string
   readonly userCode: string
   readonly address: string
-  /** The address that has the code already; undefined where there is none. */
+  /** The address that already contains the code. Undefined if the server sends none. */
   readonly wholeAddress: string | undefined
   /** In seconds. */
   readonly expiresIn: number
-  /** Between two requests for tokens, in seconds. */
+  /** The pause between two requests for tokens, in seconds. */
   readonly interval: number
 }
 
-/** The keys of the configuration about the client, and the authorization server to which it belongs. */
+/** The settings of the client in the configuration, and its authorization server. */
 export type ConfiguredClient = Partial<
   Pick<LoginSettings, 'clientId' | 'clientSecret' | 'clientKey' | 'clientMetadataUrl' | 'issuer'>
 >
 
-/** The login before, with the client of its authorization server. */
 export interface LastLogin {
   readonly issuer: string
   readonly client: LoginClient
-  /** Whether the proxy has registered the client itself. */
+  /** Whether the proxy registered the client itself. */
   readonly isRegistered: boolean
   readonly redirectUri: string
 }
@@ -56,7 +55,7 @@ interface LoginAddress {
   readonly nonce?: string | undefined
 }
 
-/** A login that has begun: what its answer is compared with, and the address to which the browser is sent. */
+/** A login that has begun: the values to check its callback with, and the address for the browser. */
 export interface BegunLogin extends LoginAddress {
   readonly verifier: string
   readonly state: string
@@ -86,7 +85,7 @@ export class TokenRequests {
     return new URL(this.#server.issuer).host
   }
 
-  /** Registers the proxy (RFC 7591), for logins by a code where it has no redirect URI. @throws LoginError */
+  /** Registers the proxy (RFC 7591); without a redirect URI, for logins by a code. @throws LoginError */
   async register(redirectUri: string | undefined): Promise<LoginClient> {
     const { registration_endpoint: endpoint } = this.#server
     if (endpoint === undefined)
@@ -118,8 +117,8 @@ export class TokenRequests {
   }
 
   /**
-   * The client with which to log in; `last` is the login before. A client of one authorization server is none of another, so nothing
-   * of it is shown there (MCP 2026-07-28, Authorization: authorization server binding).
+   * Returns the client for a login. `last` is the previous login. A client belongs to one authorization server,
+   * so no data of it is sent to another one (MCP 2026-07-28, Authorization: authorization server binding).
    *
    * @throws LoginError
    */
@@ -139,7 +138,7 @@ export class TokenRequests {
     return isSame ? last.client : this.register(redirectUri)
   }
 
-  /** The client of the configuration: its id at this server, or the address of its metadata where the server reads that. */
+  /** Returns the configured client: `clientId`, or the address of its metadata if this server supports that. */
   configured(of: ConfiguredClient): LoginClient | undefined {
     const { clientId, clientSecret: secret, clientKey, clientMetadataUrl } = of
     if (clientId === undefined) {
@@ -159,7 +158,7 @@ export class TokenRequests {
     return { id, secret, method }
   }
 
-  /** The address at which a person logs in. The verifier (RFC 7636) and the state stay in memory. */
+  /** Builds the address at which a person logs in. The verifier (RFC 7636) and the state stay in memory. */
   async begin(
     client: LoginClient,
     { redirectUri, resource, scope, nonce }: LoginAddress,
@@ -182,7 +181,7 @@ export class TokenRequests {
     return { redirectUri, resource, nonce, verifier, state, address: address.href }
   }
 
-  /** The code for tokens, from the parameters of the callback. @throws LoginError */
+  /** Exchanges the code in the parameters of the callback for tokens. @throws LoginError */
   async exchange(client: LoginClient, callback: URLSearchParams, begun: BegunLogin): Promise<Tokens> {
     const code = (await this.#validated(client, callback, begun)).get('code') ?? ''
     if (code === '') throw new LoginError(`${this.host} gave no code`)
@@ -190,7 +189,7 @@ export class TokenRequests {
     return this.grant(client, 'authorization_code', { code, redirect_uri, code_verifier, resource })
   }
 
-  /** The subject of the ID token for the code of a callback (OpenID Connect Core, section 3.1.3). @throws LoginError */
+  /** The subject in the ID token for the code of a callback (OpenID Connect Core, section 3.1.3). @throws LoginError */
   async subject(client: LoginClient, callback: URLSearchParams, begun: BegunLogin): Promise<string> {
     const { authorizationCodeGrantRequest, processAuthorizationCodeResponse, getValidatedIdTokenClaims } =
       this.#library
@@ -220,7 +219,7 @@ export class TokenRequests {
     callback: URLSearchParams,
     { state }: BegunLogin,
   ): Promise<URLSearchParams> {
-    // The library passes an issuer with a slash behind it (RFC 9207, section 2.4: simple string comparison).
+    // The library accepts an issuer with a slash at its end (RFC 9207, section 2.4: simple string comparison).
     const issuer = callback.get('iss')
     if (issuer !== null && issuer !== this.#server.issuer)
       throw new LoginError('the answer is that of another authorization server')
@@ -230,10 +229,10 @@ export class TokenRequests {
     )
   }
 
-  /** Tokens of one grant; parameters that are undefined are left out. @throws LoginError */
+  /** Requests tokens with one grant, and leaves out undefined parameters. @throws LoginError */
   async grant(client: LoginClient, type: string, parameters: GrantParameters): Promise<Tokens> {
     const { genericTokenEndpointRequest, processGenericTokenEndpointResponse } = this.#library
-    // An assertion for another server is no token to be shown, and has this type (RFC 8693, section 2.2.1).
+    // The type of an assertion for another server, which is no access token (RFC 8693, section 2.2.1).
     const recognizedTokenTypes = { n_a: () => undefined }
     const sender = await this.#sender(client)
     const tokens = await this.#answered(async () => {
@@ -249,7 +248,7 @@ export class TokenRequests {
     return { accessToken, refreshToken, expiresIn, scope }
   }
 
-  /** A code that a person enters elsewhere (RFC 8628, section 3.1). @throws LoginError */
+  /** Requests a code that a person enters on another device (RFC 8628, section 3.1). @throws LoginError */
   async deviceCode(client: LoginClient, parameters: GrantParameters): Promise<DeviceCode> {
     const { deviceAuthorizationRequest, processDeviceAuthorizationResponse } = this.#library
     const sender = await this.#sender(client)
@@ -269,7 +268,7 @@ export class TokenRequests {
     }
   }
 
-  /** Ends a token (RFC 7009). @throws LoginError where the server cannot be reached, or fails */
+  /** Revokes a token (RFC 7009). @throws LoginError if the server cannot be reached, or fails */
   async revoke(client: LoginClient, token: string): Promise<void> {
     const response = await this.#library.revocationRequest(
       ...(await this.#sender(client)),
@@ -286,7 +285,7 @@ export class TokenRequests {
   #options(read: (response: LoginResponse, host: string) => Response = mended): TokenOptions {
     const { customFetch, allowInsecureRequests } = this.#library
     return {
-      // `LoginHttp` decides about addresses: http is for this machine alone.
+      // `LoginHttp` checks addresses: it allows http on this machine alone.
       [allowInsecureRequests]: true,
       [customFetch]: async (url: string, { headers, body }: FetchTerms) => {
         const text = body instanceof URLSearchParams ? body.toString() : ''
@@ -303,7 +302,7 @@ export class TokenRequests {
     }
   }
 
-  /** Errors of the library hold requests and answers, so the message has only the code and the description. */
+  /** Errors of the library contain requests and answers, so the message has only the code and the description. */
   #failure(error: unknown): LoginError {
     if (error instanceof LoginError) return error
     const code = memberAt(error, ['error'])
@@ -315,10 +314,10 @@ export class TokenRequests {
   }
 }
 
-/** The mend where an authorization server registers no clients, or the server wants a key and no login. */
+/** The remedy if an authorization server registers no clients, or if the MCP server wants a key and no login. */
 const NO_CLIENT = '; set auth.clientId to a client that is registered there, or a key in "headers"'
 
-/** The error where a server names another authorization server than that of the configured client. */
+/** The error of a server that names another authorization server than that of the configured client. */
 export function clientElsewhere(issuer: string, own: string): LoginError {
   return new LoginError(
     `the server names ${issuer} for its login now, and auth.clientId is a client of ${own}: set auth.issuer to the one to which it belongs`,
@@ -351,16 +350,16 @@ function libraryClient({ id }: LoginClient): Client {
 }
 
 /**
- * The answer as the library accepts it. A busy or failing server has refused nothing, even if its body says so.
+ * Corrects an answer for the library. A busy or failing server has refused nothing, even if its body contains an error.
  *
- * @throws LoginError for an outage, and for what is no answer of a token endpoint
+ * @throws LoginError for a failing server, and for an answer that is no JSON object
  */
 function mended(response: LoginResponse, host: string, hasIdToken = false): Response {
   const { status, text } = response
   const members = objectIn(text)
   if (members === undefined || status >= 500 || status === 429)
     throw new LoginError(`HTTP ${status} of the token endpoint (${host})`)
-  // Slack has the members of a user's token in a separate object.
+  // Slack sends the token of a user in a separate object.
   const user = members['authed_user']
   const hasToken = typeof members['access_token'] === 'string'
   const named = hasToken || !isObject(user) ? members : { ...members, ...user }
@@ -372,7 +371,7 @@ function mended(response: LoginResponse, host: string, hasIdToken = false): Resp
   if ('access_token' in clean && (typeof type !== 'string' || ofSlack.has(type)))
     clean['token_type'] = 'bearer'
   if (typeof life === 'string') clean['expires_in'] = parse(life)
-  // GitHub and Slack list scopes with commas.
+  // GitHub and Slack separate scopes by commas.
   if (typeof scope === 'string' && !scope.includes(' ')) clean['scope'] = scope.replaceAll(',', ' ')
   const isError = 'error' in clean
   return new Response(write(clean), {
@@ -383,13 +382,13 @@ function mended(response: LoginResponse, host: string, hasIdToken = false): Resp
 
 const ofSlack: ReadonlySet<string> = new Set(['bot', 'user'])
 
-// How a client authenticates at a token endpoint (RFC 6749, section 2.3; RFC 7523, section 2.2).
+// Authentication of a client at a token endpoint (RFC 6749, section 2.3; RFC 7523, section 2.2).
 
 export interface LoginClient {
   readonly id: string
-  /** A private key (PEM) for `private_key_jwt`. */
+  /** The client secret, or a private key (PEM) for `private_key_jwt`. */
   readonly secret: string | undefined
-  /** How it authenticates at the token endpoint (RFC 8414, section 2). */
+  /** The authentication method at the token endpoint (RFC 8414, section 2). */
   readonly method: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
 }
 
@@ -412,7 +411,6 @@ function basic(id: string, secret: string): ClientAuth {
   return (_server, _client, _body, headers) => headers.set('authorization', field)
 }
 
-/** Imports the key for the first algorithm that fits it. */
 async function signingKey(pem: string): Promise<webcrypto.CryptoKey> {
   const key = parsedKey(pem)
   const bytes = key.export({ type: 'pkcs8', format: 'der' })
@@ -435,23 +433,23 @@ function parsedKey(pem: string): KeyObject {
   try {
     return createPrivateKey(pem)
   } catch {
-    // The reason of the library may show parts of the key.
+    // The message of the library may contain parts of the key.
     throw new LoginError('auth.clientKey is no private key in PEM without a password')
   }
 }
 
-// An access token as requests carry it, and how long.
+// An access token as requests carry it, and the time until which they do.
 
-/** A token is not used any more this long before its end, or in the last tenth of its life. */
+/** Requests stop using a token this long before it expires, or in the last tenth of its life if that is shorter. */
 const MARGIN_MS = 10_000
 
 export interface HeldToken {
   readonly credential: Credential
-  /** Milliseconds since 1970; Infinity where the end is not known. */
+  /** Milliseconds since 1970. Infinity if the token has no known end. */
   readonly endsAt: number
 }
 
-/** `lifeMs` is Infinity where the end is not known. */
+/** `lifeMs` is Infinity if the token has no known end. */
 export function heldToken(accessToken: string, obtainedAtMs: number, lifeMs: number): HeldToken {
   return {
     credential: { fields: ['Authorization', `Bearer ${accessToken}`], secret: accessToken },

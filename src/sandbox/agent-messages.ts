@@ -1,8 +1,8 @@
 // The messages between the service and the agent in a machine: one line of JSON each.
 //
-// They carry no byte of a program. Its streams are named pipes in a folder that only the service can change: `1.0`, `1.1` and
-// `1.2` are the input, the output and the errors of the program 1. The agent runs beside foreign code, which can write its
-// memory. The service therefore accepts only the reports that a program of the session can have.
+// They contain no bytes of a program. Its streams are named pipes in a folder that only the service can change:
+// `1.0`, `1.1` and `1.2` are the input, the output and the errors of program 1. The agent runs beside foreign code,
+// which can write its memory. The service therefore accepts only the reports that a program of the session can cause.
 
 import { Buffer } from 'node:buffer'
 
@@ -14,7 +14,7 @@ export type AgentOrder =
       readonly args: readonly string[]
       readonly env: Readonly<Record<string, string>>
     }
-  /** `abandon`: the service reads the output no more. */
+  /** `abandon`: the service no longer reads the output. */
   | { readonly kind: 'interrupt' | 'kill' | 'abandon'; readonly id: number }
 
 export type AgentReport =
@@ -28,10 +28,10 @@ export type AgentReport =
     }
   | { readonly kind: 'failed'; readonly id: number; readonly why: string }
 
-/** The variable that marks the processes of one call, also those whose parents have ended. */
+/** The variable that marks the processes of one call. It also finds processes whose parents have ended. */
 export const callMark = 'SANDBOX_CALL'
 
-/** The folder of the pipes, as programs inside see it. */
+/** The folder of the pipes, as programs in the machine see it. */
 export const PIPES_PATH = '/.pipes'
 
 /** The socket in that folder that leads to the proxy of the service. */
@@ -43,7 +43,6 @@ export function pipeName(id: number, stream: number): string {
 
 const LF = 0x0a
 
-/** Splits a stream into lines of limited length. */
 export class LineReader {
   readonly #bytesMax: number
   #remaining: Buffer = Buffer.alloc(0)
@@ -52,7 +51,7 @@ export class LineReader {
     this.#bytesMax = bytesMax
   }
 
-  /** Returns the lines that are complete; undefined when one is too long, and the reader is useless then. */
+  /** Returns the complete lines. Returns undefined if one is too long; the reader must not be used after that. */
   push(chunk: Buffer): string[] | undefined {
     let bytes = this.#remaining.length === 0 ? chunk : Buffer.concat([this.#remaining, chunk])
     const lines: string[] = []

@@ -1,5 +1,3 @@
-// The output of a call: the beginning and the end of two streams.
-
 import { Buffer } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
@@ -47,16 +45,16 @@ export class CallOutput {
 
 const CHUNKS_MAX = 1000
 
-/** Bytes of one stream; beyond `bytesMax` it leaves the middle out. It copies chunks, which are slices of large reads. */
+/** The bytes of one stream; beyond `bytesMax` without the middle. Copies chunks, which are slices of large reads. */
 export class BoundedText {
   readonly #bytesMax: number
   readonly #half: number
   #head: Buffer = Buffer.alloc(0)
   #tail: Buffer = Buffer.alloc(0)
-  /** The bytes behind the tail. */
+  /** The bytes after the tail. */
   #recent: Buffer[] = []
   #recentBytes = 0
-  /** All bytes of the stream, kept or not. */
+  /** The count of all bytes of the stream, kept or not. */
   bytes = 0
 
   constructor(bytesMax: number) {
@@ -78,7 +76,7 @@ export class BoundedText {
   text(): string {
     this.#join()
     if (!this.isCut) return Buffer.concat([this.#head, this.#tail]).toString('utf8')
-    // Neither part shows the piece of a character at the cut.
+    // A character that the cut divides is dropped on both sides.
     const first = new StringDecoder('utf8').write(this.#head)
     const last = this.#tail.toString('utf8').replace(/^\uFFFD{1,3}/, '')
     const cut = this.bytes - this.#head.length - this.#tail.length

@@ -1,7 +1,8 @@
 // `exec --policy POLICY -- COMMAND …`: one program, confined by bubblewrap, with the standard streams of this process.
 //
-// The proxy of the same version writes the policy, as JSON. A program that may reach some hosts gets a separate network without a
-// way out. `relay.ts` connects a port of that network to the proxy in this process, which passes TLS to the hosts of the policy.
+// The proxy, which has the same version, writes the policy as JSON. A program that may reach some hosts gets a
+// separate network without a route. `relay.ts` connects a port of that network to the proxy in this process,
+// which passes TLS to the allowed hosts.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, mkdtempSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
@@ -34,13 +35,13 @@ import type { ProcessSandbox } from '../upstream/contracts/server-config.js'
 
 type Variables = Readonly<Record<string, string | undefined>>
 
-/** The paths and hosts that a confined program may reach; all paths are of the host, and the same inside. */
+/** The paths and hosts that a confined program may reach. Paths are the same on the host and inside. */
 interface ConfinePolicy extends ProcessSandbox {
-  /** The preferred working folder; the program starts in its home when it may not read this folder. */
+  /** The preferred working folder. The program starts in its home if it may not read this folder. */
   readonly cwd: string
 }
 
-/** Descriptors of the child: the filter of system calls, which is that of machines, the options of bwrap, its facts, and the mounts. */
+/** Descriptors of the child: the filter of system calls, the options of bwrap, the facts that bwrap reports, the mounts. */
 const descriptors = { filter: 3, options: 4, info: 5, firstMount: 6 } as const
 
 const SOCKET_INSIDE = '/run/mcps-proxy.sock'
@@ -48,7 +49,7 @@ const SOCKET_INSIDE = '/run/mcps-proxy.sock'
 const WRONG_USE = 2
 const CANNOT_CONFINE = 126
 
-/** Returns the exit code of the program, 2 for wrong arguments, or 126 when the program cannot be confined. */
+/** Returns the exit code of the program, 2 for wrong arguments, or 126 if the program cannot be confined. */
 export async function confine(args: readonly string[]): Promise<number> {
   const [option, written = '', dashes, ...command] = args
   const policy = objectIn(written)
@@ -86,7 +87,7 @@ async function run(policy: ConfinePolicy, command: readonly string[]): Promise<n
   }
 }
 
-/** The programs of the host get no variables: `LD_PRELOAD` and the like are for the confined program alone. */
+/** The programs of the host get no variables: `LD_PRELOAD` and others are for the confined program alone. */
 function started(
   { bwrap, filter }: Bwrap,
   policy: ConfinePolicy,
@@ -127,8 +128,8 @@ function pipeOf(child: ChildProcess, descriptor: number): Duplex | undefined {
 }
 
 /**
- * Passes signals to the group of the program, whose leader is the first process of its namespace. The kernel keeps them from that
- * process, and bwrap would end the whole namespace immediately.
+ * Passes signals to the group of the program, whose leader is the first process of its namespace. The kernel
+ * withholds them from that process, and a signal to bwrap would end the whole namespace immediately.
  */
 function passSignals(child: ChildProcess): void {
   let group: number | undefined
@@ -157,7 +158,7 @@ function optionsOf(
   const paths = mounts.map((mount) => mount.path)
   const start = realPlace(cwd)
   const isReachable = paths.some((path) => covers(path, start))
-  // bwrap makes parent folders of mounts in memory, where what the program writes would be lost.
+  // bwrap makes parent folders of mounts in memory, and files that the program writes there would be lost.
   const parents = parentsInMemory(paths, links)
   const root = paths.includes('/') ? [] : ['/']
   return [
@@ -178,14 +179,14 @@ function optionsOf(
   ].flat()
 }
 
-/** The folders below `/tmp` that hold mounts or links and are none themselves. */
+/** The folders below `/tmp` that contain mounts or links and are not mounted themselves. */
 function parentsInMemory(mounted: readonly string[], links: PolicyMounts['links']): readonly string[] {
   const paths = [...mounted, ...links.map((link) => link.path)]
   const parents = paths.flatMap((path) => /^\/tmp\/[^/]+(?=\/)/.exec(path) ?? [])
   return [...new Set(parents)].filter((parent) => !paths.some((path) => covers(path, parent)))
 }
 
-/** The variables of this process, and those of the program that must not reach this process (`NODE_OPTIONS`). */
+/** The variables of this process, and the program's variables that this process must not use (`NODE_OPTIONS`). */
 function ownVariables(): Variables {
   const { [confinedVariable]: text, ...own } = process.env
   const given = Object.entries(objectIn(text) ?? {}).map(([name, value]) => [name, String(value)])
@@ -194,14 +195,14 @@ function ownVariables(): Variables {
 
 interface WayOut {
   readonly mounts: readonly string[]
-  /** The command that connects the program, before that of the program. */
+  /** The command that connects the program. It stands before the command of the program. */
   readonly relay: readonly string[]
   close(): void
 }
 
 /**
- * The relay connects when it begins, and the mount keeps the socket from then on. So the folder is removed early, and a kill of
- * this process leaves none.
+ * The relay connects at its start, and the mount keeps the socket after that. So the folder is removed early,
+ * and no folder remains if this process is killed.
  */
 async function wayOut(hosts: readonly string[]): Promise<WayOut> {
   const relay = join(programFolder, 'sandbox/guest/relay.js')
@@ -224,31 +225,31 @@ async function wayOut(hosts: readonly string[]): Promise<WayOut> {
   }
 }
 
-// The mounts of one confined program: the paths of its policy and the files of its own program, without links.
+// The mounts of one confined program: the paths of its policy and the files of its program, without links.
 //
-// A link below a folder that the program may write may be its own, and is never followed: what is there is part of that folder.
-// A link that another confined program may have made is refused. Other links on the way to a path are made again inside. Each path
-// is opened once, and bwrap mounts what is open, so that nothing can be put in its place meanwhile.
+// The program may have created links below its writable folders, so these are never followed: they are content of the
+// folder. A link that another confined program may have made is refused. Other links on the way to a path are created
+// again inside. Each path is opened once, and bwrap mounts the open file, so no program can replace it in the meantime.
 
 const systemPaths = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/proc', '/dev']
 
-/** The parts of an installation that its programs read; what else lies beside them, as in a home, stays hidden. */
+/** The parts of an installation that its programs read. All else, for example in a home, stays hidden. */
 const installationParts = ['bin', 'lib', 'lib64', 'include', 'pyvenv.cfg']
 
 interface MountedPaths {
   readonly read: readonly string[]
-  /** The home is one of them. */
+  /** Includes the home. */
   readonly write: readonly string[]
   readonly untrusted: readonly string[]
-  /** The programs that run inside: a path, or a name in the PATH of the program. */
+  /** The programs that run inside: paths, or names in the PATH of the program. */
   readonly programs: readonly string[]
   readonly path: string | undefined
-  /** Paths of the system that are mounted in any case. */
+  /** Paths of the system that are always mounted. */
   readonly system: readonly string[]
 }
 
 interface PolicyMounts {
-  /** Paths without links; the later ones are mounted over the earlier ones. */
+  /** Paths without links. Later ones are mounted over earlier ones. */
   readonly mounts: readonly { readonly path: string; readonly isWritable: boolean }[]
   readonly links: readonly { readonly path: string; readonly target: string }[]
 }
@@ -278,7 +279,7 @@ function policyMounts({ read, write, untrusted, programs, path, system }: Mounte
   return { mounts, links: linkPaths.map((each) => ({ path: each, target: readlinkSync(each) })) }
 }
 
-/** The writable folders without those that lie in another one, where the program could have put a link. */
+/** The writable folders, without those inside another one, where the program could have created a link. */
 function ownFolders(write: readonly string[]): string[] {
   const all = write.map((path) => placesOf(path))
   const ends = all.map(endOf)
@@ -320,7 +321,7 @@ function programPaths(
     : pathFolders(path).map((folder) => join(folder, command))
   const found = candidates.find((each) => isProgram(each))
   if (found === undefined || !isOutside(found)) return []
-  // Not after the search for an installation: that of `/bin` would be the root.
+  // This check precedes the search for an installation, which would find the root for `/bin`.
   const own = [found, realpathSync(found)].filter(
     (each) => !systemPaths.some((folder) => covers(folder, each)),
   )
@@ -332,7 +333,7 @@ function programPaths(
   })
 }
 
-/** Opens a path without links, which bwrap then mounts. @throws Error when it has become a link */
+/** Opens a path without links for a mount by bwrap. @throws Error if the path has become a link */
 function openPath(path: string): number {
   const descriptor = openUnlinked(path)
   if (descriptor === undefined) throw new Error(`${path} has become a link while the program was started`)

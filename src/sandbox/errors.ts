@@ -1,13 +1,13 @@
 // The errors of sandbox calls.
 //
-// Clients show the message and hide the data, so the message carries everything that a model needs.
+// Clients show the message and hide the data, so the message contains everything that a model needs.
 
 import type { ErrorBody } from '../jsonrpc/build.js'
 import { type SandboxRefusal, sandboxRefused } from '../mcp/error-codes.js'
 
 type Context = Readonly<Record<string, unknown>>
 
-/** A call that cannot be done; `body` is the error of the response. */
+/** A failed call. `body` is the error of the response. */
 export class SandboxError extends Error {
   override readonly name = 'SandboxError'
   readonly body: ErrorBody
@@ -20,7 +20,7 @@ export class SandboxError extends Error {
 
 type Category = 'configuration' | 'resource' | 'network' | 'execution' | 'session' | 'system'
 
-/** The kind of response, the category, the severity and the usual suggestions, by `error_code`, with which most messages begin. */
+/** The kind of response, the category, the severity and the usual suggestions, by `error_code`. */
 const facts = {
   RESOURCE_LIMIT_EXCEEDED: ['refused', 'resource', 'medium'],
   INVALID_PARAMETER: ['arguments', 'execution', 'low', 'Correct the parameter and call again'],
@@ -50,7 +50,7 @@ const facts = {
 
 type ErrorCode = keyof typeof facts
 
-/** Their messages are whole sentences. */
+/** Codes whose messages are whole sentences, without the code. */
 const sentences: ReadonlySet<ErrorCode> = new Set(['INVALID_PARAMETER', 'TEMPLATE_MISMATCH'])
 
 export function sandboxError(
@@ -67,7 +67,7 @@ export function sandboxError(
   return new SandboxError(sandboxRefused(kind, message, data))
 }
 
-/** Reports a limit; `why` names the limit and its current use. */
+/** Reports a limit. `why` names the limit and its current use. */
 export function resourceLimit(why: string, context: Context, suggestion: string): SandboxError {
   const stop = 'Stop a session that is not needed any more with stop_session'
   return sandboxError('RESOURCE_LIMIT_EXCEEDED', why, context, suggestion, stop)

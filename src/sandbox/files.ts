@@ -1,10 +1,10 @@
-// The files of a session. Programs inside read and write them, since the host opens no path of a session.
+// The files of a session. Programs inside access them, because the host must not open a path of a session.
 
 import { Buffer, isUtf8 } from 'node:buffer'
 import { fileFailed } from './errors.js'
 import { type MachineUse, type SmallRun, readAll } from './runs.js'
 
-/** The most bytes of a whole file that a client gets. */
+/** The most bytes of a file that a client gets as a whole. */
 export const fileBytesMax: number = 10 * 1024 * 1024
 
 const ENTRIES_MAX = 1000
@@ -13,7 +13,7 @@ const SIZE_LENGTH_MAX = 32
 
 export interface FilePart {
   readonly bytes: Buffer
-  /** The form of the bytes in a result: base64 for a NUL too, which would become six bytes of JSON. */
+  /** The encoding of the bytes in a result. Text with a NUL is base64, because JSON writes a NUL with six bytes. */
   readonly encoding: 'utf8' | 'base64'
   readonly size: number
 }
@@ -22,7 +22,7 @@ export interface FileEntry {
   readonly name: string
   readonly type: 'file' | 'folder' | 'link' | 'other'
   readonly size: number
-  /** An invalid date, which JSON writes as null, when it is after the year 275760. */
+  /** An invalid date after the year 275760. JSON writes that as null. */
   readonly modified: Date
 }
 
@@ -37,8 +37,8 @@ const WRITE =
   'case "$1" in */*) mkdir -p -- "${1%/*}/" || exit 1;; esac; [ ! -e "$1" ] || [ -f "$1" ] || { echo "it is no regular file" >&2; exit 1; }; cat > "$1"'
 
 /**
- * Prints a line for each entry, with the time of its last change, which no program can set. The prefix `./` keeps `cd` from
- * reading a name as an option; small images have these options.
+ * Prints a line for each entry, with the time of its last change, which no program can set. Because of the
+ * prefix `./`, `cd` does not read a name as an option. The `find` and `stat` of small images have these options.
  */
 const LIST = `case "$1" in /*) ;; *) set -- "./$1";; esac; [ -d "$1" ] || { echo "there is no such folder" >&2; exit 1; }
 cd "$1" && exec find . -mindepth 1 -maxdepth 1 -exec stat -c '%f/%s/%Y/%z/%n' -- {} +`
@@ -91,10 +91,10 @@ function contentOf(run: SmallRun, path: string): Buffer {
   return run.bytes
 }
 
-/** By the first digit of the mode in hexadecimal. */
+/** Keys are the first digit of the mode in hexadecimal. */
 const entryTypes: Readonly<Record<string, FileEntry['type']>> = { 8: 'file', 4: 'folder', a: 'link' }
 
-/** No entry for a part of a line: of a name with a line feed, or at the end of a long listing. */
+/** Returns no entry for a part of a line: a name with a line feed, or the end of a cut listing. */
 function entryOf(line: string): FileEntry[] {
   const [, type = '', size, seconds, name] =
     /^(.)[\da-f]{3}\/(\d+)\/(-?\d+)\/[^/]+\/\.\/([^/]+)$/.exec(line) ?? []
@@ -151,7 +151,7 @@ export class Artifacts {
 
   async look({ machine, clock }: MachineUse): Promise<Artifact[]> {
     const { bytes, failure } = await shell({ machine, clock }, LIST, [artifactFolder], LISTING_BYTES_MAX)
-    // There is no folder, or a file that vanishes meanwhile makes the look fail; the next look finds the same files.
+    // The folder may be missing, or a file may vanish during the listing. The next listing then finds the same files.
     if (failure !== undefined) return []
     const before = this.#lines
     this.#lines = new Set(bytes.toString('utf8').split('\n'))
@@ -159,7 +159,7 @@ export class Artifacts {
       [...this.#lines]
         .filter((line) => !before.has(line))
         .flatMap(entryOf)
-        // A client could not ask for a name that is not UTF-8.
+        // A client could not request a name that is not UTF-8.
         .filter(({ type, name }) => type === 'file' && !name.includes('\u{fffd}'))
         .map(({ name, size }) => ({ path: `${artifactFolder}/${name}`, bytes: size }))
         .sort((one, other) => (one.path < other.path ? -1 : 1))

@@ -1,5 +1,3 @@
-// The output of short-lived programs of the host.
-
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { Runtime, SpawnSpec } from '../runtime/runtime.js'
@@ -16,7 +14,7 @@ export interface ProgramOutput {
   readonly isLate: boolean
 }
 
-/** Runs a program and returns its output; kills it after the timeout. Never rejects. */
+/** Runs a program and returns its output. Kills it after the timeout. Never rejects. */
 export async function programOutput(
   runtime: Runtime,
   spec: SpawnSpec,
@@ -43,7 +41,7 @@ export function systemProgram(
 
 const LENGTH_MAX = 2000
 
-/** The most bytes that are read; after them the reader closes stderr. */
+/** The most bytes that are read. After them the reader closes stderr. */
 const BYTES_MAX = 256 * 1024
 
 /** Reads stderr to its end, and keeps the beginning for the error of a program that did not start. */
@@ -60,7 +58,6 @@ export class StderrHead {
     })
   }
 
-  /** The text as the end of a message. */
   get shown(): string {
     const text = this.text.trim()
     return text === '' ? '' : `: ${text}`

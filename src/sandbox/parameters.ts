@@ -1,5 +1,5 @@
-// The parameters of tools: each is declared once, for the schema that clients see and for the reader of a call, whose errors use
-// the words that clients know.
+// The parameters of tools. One declaration has the schema that clients see and the reader of a call, so its
+// errors use the words of the schema.
 
 import { wrongArgument } from './errors.js'
 
@@ -69,7 +69,7 @@ export class Arguments {
     this.#values = values
   }
 
-  /** Undefined for an absent argument; models write null for one. @throws SandboxError */
+  /** Returns undefined for an absent argument. Models write null for an absent one. @throws SandboxError */
   get<T>({ name, read }: Parameter<T>): T | undefined {
     const value = Object.hasOwn(this.#values, name) ? this.#values[name] : undefined
     return value === undefined || value === null ? undefined : read(value)

@@ -1,4 +1,4 @@
-// Helpers of the programs that start confined ones: the exit codes of shells, and the descriptors that a program gets.
+// Helpers of programs that start confined programs: exit codes as shells have them, and descriptors.
 
 import {
   closeSync,
@@ -12,7 +12,7 @@ import {
 import { constants } from 'node:os'
 import process from 'node:process'
 
-/** The number that a shell adds to a signal to make an exit code. */
+/** A shell adds this number to a signal to make an exit code. */
 export const SIGNALLED = 128
 
 export function exitCodeOf(code: number | null | undefined, signal: string | null | undefined): number {
@@ -21,12 +21,12 @@ export function exitCodeOf(code: number | null | undefined, signal: string | nul
   return SIGNALLED + number
 }
 
-/** `O_CLOEXEC` of open(2), as `/proc` shows it; Node sets it for all that it opens. */
+/** `O_CLOEXEC` of open(2), as `/proc` shows it. Node sets it on every file that it opens. */
 const O_CLOEXEC = 0o2000000
 
 /**
- * Closes descriptors that an earlier program has left open in this process, and that every program it starts would inherit: a
- * confined program could open files of the host below an inherited folder.
+ * Closes descriptors that an earlier program left open in this process. Every program that this process starts
+ * would inherit them, and a confined program could open files of the host below an inherited folder.
  */
 export function closeInheritedDescriptors(): void {
   for (const name of readdirSync('/proc/self/fd')) {
@@ -41,15 +41,15 @@ function isPassedOn(descriptor: number): boolean {
       /^flags:\s+([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1')) ?? []
     return (Number.parseInt(flags, 8) & O_CLOEXEC) === 0
   } catch {
-    // This is the descriptor by which the folder was read.
+    // This descriptor was used to list the folder, and is closed now.
     return false
   }
 }
 
-/** `O_PATH` of open(2) on Linux needs no right to read: the descriptor says only where a file is. */
+/** `O_PATH` of open(2) on Linux needs no right to read. The descriptor only identifies the file. */
 const O_PATH = process.platform === 'linux' ? 0o10000000 : 0
 
-/** A descriptor of a file or a folder; undefined where a link leads to it. @throws the system's error */
+/** Opens a file or a folder. Returns undefined if the path contains a link. @throws the error of the system */
 export function openUnlinked(path: string, more = 0): number | undefined {
   const descriptor = openSync(path, O_PATH | flags.O_NOFOLLOW | more)
   const real = O_PATH === 0 ? realpathSync(path) : readlinkSync(`/proc/self/fd/${descriptor}`)

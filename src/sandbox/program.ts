@@ -1,4 +1,5 @@
-// The three modes of `sandbox.js`: it serves one client on stdio, lists the usable runtimes, or confines a server for the proxy.
+// The three modes of `sandbox.js`: it serves one client on stdio, lists the usable runtimes, or confines a
+// server for the proxy.
 //
 // The proxy that starts it passes the settings in one variable.
 
@@ -21,7 +22,6 @@ import {
 import { RuntimeUnusable } from './runtime.js'
 import { openService } from './service.js'
 
-/** Returns the exit code. */
 export async function runProgram(args: readonly string[]): Promise<number> {
   if (args.length === 0) return serve()
   if (args.length === 1 && args[0] === '--check') return check()
@@ -30,7 +30,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   return 2
 }
 
-/** Serves until the client leaves or a signal arrives; returns 1 when no runtime can run code. */
+/** Serves until the client leaves or a signal arrives. Resolves with 1 if no runtime can run code. */
 async function serve(): Promise<number> {
   const runtime = realRuntime(log)
   const signal = new Promise<void>((resolve) => {
@@ -94,7 +94,7 @@ export async function runtimeReport(
     const { facts } = service
     const hosts = network.kind === 'allow' ? `: ${network.hosts.join(', ')}` : ''
     const used = `${settings.runtime}: ${facts.runtime} is used, network ${facts.network}${hosts}`
-    // A server elsewhere gets no sandboxes for a check.
+    // No trial starts sandboxes on a server elsewhere.
     const problems = automaticRuntimeIds.some((id) => id === facts.runtime) ? await service.trial() : []
     await service.close()
     const isUsable = problems.length < settings.templates.length
@@ -122,7 +122,7 @@ const NAME_WIDTH = 20
 /** Reads the settings from the proxy, which has the same version. */
 function readSettings(): SandboxSettings {
   const value = objectIn(process.env[settingsVariable])
-  // Programs of sessions get other variables; this one is for this process alone.
+  // Only this process may see this variable. Programs of sessions get other variables.
   delete process.env[settingsVariable]
   if (isSettings(value)) return value
   throw new Error(`${settingsVariable} has no settings: mcps-proxy sandbox starts this program`)

@@ -23,10 +23,10 @@ export class Repl {
   readonly #newOutput: () => CallOutput
   readonly #newNonce: () => string
   readonly #streams: Readonly<Record<StreamName, MarkedStream>>
-  /** The output of the running code, or of programs that go on after it; each stream switches at its mark. */
+  /** The output of the running code, later of programs that it left. Each stream switches at its mark. */
   readonly #outputs: Record<StreamName, CallOutput>
   #exit: GuestExit | undefined
-  /** Ends the running code; handlers on `ended` would accumulate for all code that has ever run. */
+  /** Ends the running code. One handler is replaced, because handlers on `ended` would accumulate. */
   #gone: (exit: GuestExit) => void = () => {}
 
   constructor(interpreter: GuestProcess, newOutput: () => CallOutput, newNonce: () => string = secretNonce) {
@@ -48,7 +48,7 @@ export class Repl {
     return this.#exit !== undefined
   }
 
-  /** The output of the next code, including the output since the code before it. */
+  /** The output of the next code, including the output since the previous code. */
   get output(): CallOutput {
     return this.#outputs.stdout
   }
@@ -82,7 +82,7 @@ export class Repl {
   }
 }
 
-/** Reads the end of the code from a line that code of the session may have forged. */
+/** Reads the result of the code from a line that code of the session may have forged. */
 function codeEnd(line: string): RunEnd {
   const { ok, artifacts } = objectIn(line) ?? {}
   return { kind: 'done', exitCode: ok === true ? 0 : 1, hasArtifacts: artifacts === true }
@@ -91,18 +91,18 @@ function codeEnd(line: string): RunEnd {
 const NUL = 0
 const LF = 0x0a
 
-/** The line after a mark has a few flags; a longer one is forged. */
+/** The line after a mark has a few flags. A longer line is forged. */
 const LINE_BYTES_MAX = 1024
 
 interface Awaited {
   readonly mark: Buffer
-  /** Called with the line after the mark: later bytes belong to other output. */
+  /** Called with the line after the mark. Later bytes belong to other output. */
   readonly found: (line: string) => void
 }
 
 /**
- * A stream in which the output of each piece of code ends with a mark: a NUL, a nonce that no program inside knows before the
- * mark appears, and one more line of text. All other bytes are output.
+ * A stream in which the output of each piece of code ends with a mark: a NUL, a nonce that no program inside
+ * knows before the mark appears, and one more line of text. All other bytes are output.
  */
 export class MarkedStream {
   readonly #take: (output: Buffer) => void
@@ -117,7 +117,7 @@ export class MarkedStream {
     source.on('end', () => this.#output(this.#held))
   }
 
-  /** Resolves with the line after the mark; `passed` is called between the output before the mark and the output after it. */
+  /** Resolves with the line after the mark. Calls `passed` between the output before the mark and the output after it. */
   until(nonce: string, passed: () => void): Promise<string> {
     return new Promise((resolve) => {
       const found = (line: string): void => {
@@ -150,7 +150,7 @@ export class MarkedStream {
   }
 }
 
-/** The length of the text without bytes at its end that may begin the mark. */
+/** Returns the length of the text without bytes at its end that may begin the mark. */
 function beginningOf(mark: Buffer, text: Buffer): number {
   const from = Math.max(0, text.length - mark.length + 1)
   for (let at = text.indexOf(NUL, from); at !== -1; at = text.indexOf(NUL, at + 1)) {
@@ -179,7 +179,7 @@ export function startInterpreter(language: SandboxLanguage, machine: Machine): G
   return started
 }
 
-/** The text of a program for the inside; a session starts seldom enough to read the file each time. */
+/** Returns the text of a driver. Sessions start rarely, so the file is read each time. */
 function driver(name: string): string {
   return readFileSync(join(programFolder, 'sandbox', 'guest', name), 'utf8')
 }

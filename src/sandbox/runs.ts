@@ -1,4 +1,4 @@
-// The runs of calls: whose turn it is, what ends one that takes too long, and programs whose whole output is wanted.
+// The runs of calls: their turns, the end of a run that takes too long, and programs whose whole output is needed.
 
 import { Buffer } from 'node:buffer'
 import { finished } from 'node:stream/promises'
@@ -6,14 +6,13 @@ import type PQueue from 'p-queue'
 import { type Clock, within } from '../runtime/deadline.js'
 import type { GuestExit, GuestProcess, Machine } from './runtime.js'
 
-/** The reasons with which the signal of a call aborts. */
 export const abortReasons = {
   cancelled: 'the call was cancelled',
   stopped: 'the session was stopped',
   late: 'the call takes too long',
 } as const
 
-/** Runs work in turn; rejects with the signal's reason when that aborts first. Returns undefined when `waitingMax` others wait. */
+/** Runs work in turn. Rejects with the signal's reason if the signal aborts first. Undefined if `waitingMax` others wait. */
 export function inTurn<T>(
   queue: PQueue,
   waitingMax: number,
@@ -21,7 +20,7 @@ export function inTurn<T>(
   work: () => Promise<T>,
 ): Promise<T> | undefined {
   if (queue.pending >= queue.concurrency && queue.size >= waitingMax && !signal.aborted) return undefined
-  // The queue would give the turn of running work to the next call when its own signal aborts.
+  // If the signal of running work aborted, the queue would start the next call before that work has ended.
   const waiting = new AbortController()
   const leave = (): void => waiting.abort(signal.reason)
   signal.addEventListener('abort', leave)
@@ -39,21 +38,21 @@ export type RunEnd =
       readonly exitCode: number
       readonly hasArtifacts: boolean
     }
-  /** The interpreter has ended with its variables, or a limit has ended the program, or nothing was started. */
+  /** The interpreter ended and lost its variables, a limit ended the program, or the program did not start. */
   | { readonly kind: 'gone'; readonly exit: GuestExit }
 
-/** How long code may take to end after SIGINT. */
+/** The longest time that code may take to end after SIGINT. */
 const INTERRUPT_WAIT_MS = 2000
-/** How long processes may take to end after SIGKILL; the system may hold one. */
+/** The longest time that processes may take to end after SIGKILL. The system may delay one. */
 const KILL_WAIT_MS = 1000
 
 export type Interruptible = Pick<GuestProcess, 'interrupt' | 'kill'>
 
 /**
- * Waits for the end of a run, and ends it when the signal aborts.
+ * Waits for the end of a run, and ends it if the signal aborts.
  *
- * The run gets SIGINT first, so that variables survive. After that the processes of the call are killed, and at last the machine
- * is stopped if a process remains; the result is then undefined.
+ * The run gets SIGINT first, so that variables survive. After that the service kills the processes of the call.
+ * If one remains, the service stops the machine, and the result is undefined.
  */
 export async function watchedEnd<T extends object>(
   run: Promise<T>,
@@ -77,28 +76,24 @@ export async function watchedEnd<T extends object>(
   return killed
 }
 
-/** The machine in which a program runs, its clock, and the signal that cancels the run. */
 export interface MachineUse {
   readonly machine: Machine
   readonly clock: Clock
   readonly signal?: AbortSignal
 }
 
-/** The output of a program that was run for it. */
 export interface SmallRun {
   readonly bytes: Buffer
-  /** Whether `bytes` are only the beginning, as much as may be read. */
+  /** Whether `bytes` are only the beginning, because the output exceeds its limit. */
   readonly isCut: boolean
-  /** Why the program failed. */
   readonly failure: string | undefined
 }
 
 const WHY_BYTES_MAX = 1000
 
-/** The time limit of such a program; it ends sooner unless a program inside makes it wait. */
+/** The time limit of such a program. It ends sooner unless a program inside delays it. */
 const RUN_MS_MAX = 30_000
 
-/** Runs a program with `input` for its stdin. */
 export async function readAll(
   { machine, clock, signal }: MachineUse,
   [program, ...args]: readonly [string, ...string[]],
@@ -129,7 +124,7 @@ export async function readAll(
   return { ...ended, failure: why }
 }
 
-/** Output arrives soon after the exit of a program; processes that it left behind may hold its streams open for ever. */
+/** Output arrives soon after the exit of a program. Processes that it left behind may keep its streams open for ever. */
 const LAST_OUTPUT_MS = 250
 
 /** Resolves when the program has ended and its streams have been read to their ends. */

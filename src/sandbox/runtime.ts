@@ -1,7 +1,7 @@
 // The interface between the sandbox service and the runtimes.
 //
-// Sessions, tools, interpreters with their variables, and time limits are above it. Each runtime below it isolates foreign code
-// in one way. It starts machines, in which the service runs programs.
+// The service has sessions, tools, interpreters with their variables, and time limits. Each runtime isolates
+// foreign code in one way. It starts machines, in which the service runs programs.
 
 import type { Readable, Writable } from 'node:stream'
 import type {
@@ -16,9 +16,9 @@ export type SandboxIsolation = 'vm' | 'container' | 'namespaces'
 export interface SandboxRuntime {
   readonly id: string
   readonly isolation: SandboxIsolation
-  /** Whether it holds programs to the hosts of `network.allow`; the service asks no other runtime for that. */
+  /** Whether the runtime can restrict programs to the hosts of `network.allow`. Other runtimes get no such list. */
   readonly limitsHosts: boolean
-  /** The network of programs in words, when the setting cannot change it; otherwise absent. */
+  /** The network of programs in words, if the setting cannot change it. Otherwise absent. */
   readonly fixedNetwork?: string
   /**
    * Returns how the runtime enforces limits, in words: 'cgroup v1', 'rlimits and a watch on memory'.
@@ -27,9 +27,9 @@ export interface SandboxRuntime {
    */
   probe(): Promise<string>
   /**
-   * Starts the machine of a session; a session has one at a time.
+   * Starts the machine of a session. A session has one machine at a time.
    *
-   * Files of a session outlive its machine: the next machine with the same `sessionId` finds them.
+   * Files of a session outlive its machine: the next machine with the same `sessionId` has them.
    *
    * @throws MachineStartError
    */
@@ -43,7 +43,7 @@ export interface SandboxRuntime {
 }
 
 export interface MachineSpec extends Omit<SandboxTemplate, 'name'> {
-  /** Identifies the session among all sessions of its runtime; any text. */
+  /** Any text that identifies the session among all sessions of its runtime. */
   readonly sessionId: string
   /** The name that clients use for the session, for log lines. */
   readonly sessionName: string
@@ -58,19 +58,19 @@ export type SandboxLanguage = SandboxTemplate['language']
 export interface Machine {
   /** The program and the first arguments of the interpreter inside. */
   readonly interpreter: readonly [string, ...string[]]
-  /** Never throws: a program that cannot be started exits with the failure. */
+  /** Never throws. A program that cannot be started exits with the failure. */
   run(command: GuestCommand): GuestProcess
   /**
-   * Runs code on a machine of another service, which keeps the variables; absent on a machine of this host.
+   * Runs code on a machine of another service, which keeps the variables. Absent on a machine of this host.
    *
-   * Such a machine gives no access to files, and ends with a program that is interrupted.
+   * Such a machine gives no access to files, and ends if a program is interrupted.
    */
   evaluate?(code: string, timeoutMs: number): GuestProcess
   stop(): Promise<void>
   readonly ended: Promise<MachineEnd>
 }
 
-/** Why a machine has ended; the message is for users ('the memory limit of 1024 MiB was reached'). */
+/** Why a machine has ended. The message is for users ('the memory limit of 1024 MiB was reached'). */
 export interface MachineEnd {
   readonly reason: 'stopped' | 'died' | 'memory' | 'disk'
   readonly message: string
@@ -90,10 +90,10 @@ export interface GuestCommand {
  */
 export interface GuestProcess {
   readonly stdin: Writable
-  /** Ends when the first process of the program ends; later output of other processes is lost. */
+  /** Ends when the first process of the program ends. Later output of other processes is lost. */
   readonly stdout: Readable
   readonly stderr: Readable
-  /** Resolves when the first process has ended and its output is in the streams; rejects only with the error of another service. */
+  /** Resolves after the first process has ended and its output is in the streams. Rejects only if another service fails. */
   readonly exited: Promise<GuestExit>
   interrupt(): void
   kill(): void
@@ -108,7 +108,7 @@ export interface GuestExit {
   readonly failure?: string
 }
 
-/** A runtime cannot be used on this host; `remedy` is the one command or setting that makes it usable. */
+/** A runtime cannot be used on this host. `remedy` is the one command or setting that makes it usable. */
 export class RuntimeUnusable extends Error {
   override readonly name = 'RuntimeUnusable'
 
@@ -117,7 +117,7 @@ export class RuntimeUnusable extends Error {
   }
 }
 
-/** A machine could not be started; the message explains the reason to users. */
+/** A machine could not be started. The message tells users the reason. */
 export class MachineStartError extends Error {
   override readonly name = 'MachineStartError'
   /** Whether the configuration is the reason: a volume, an interpreter. */

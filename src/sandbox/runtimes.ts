@@ -1,6 +1,7 @@
 // The list of runtimes, and the choice among them.
 //
-// `auto` selects the first usable one. When no runtime is usable, the service does not start, and names a remedy for each.
+// `auto` selects the first usable one. If no runtime is usable, the service does not start, and names a remedy
+// for each.
 
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -21,11 +22,10 @@ export interface RuntimeSurroundings extends Partial<
 > {
   readonly runtime: Runtime
   readonly log: LogSink
-  /** The folder for files of sessions; the default is `/var/lib/mcps-proxy/sandbox` for root, else a folder in the home. */
+  /** The folder for files of sessions. Default: `/var/lib/mcps-proxy/sandbox` for root, else a folder in the home. */
   readonly stateFolder: string | undefined
-  /** Templates with their images, for runtimes that have images. */
   readonly templates?: readonly TemplateImage[]
-  /** The folder of the compiled program with the bundle of the agent; the default is the folder of this program. */
+  /** The folder of the compiled program with the bundle of the agent. Default: the folder of this program. */
   readonly programFolder?: string
 }
 
@@ -37,11 +37,11 @@ export type RuntimeId = Exclude<SandboxRuntimeName, 'auto'>
 
 export interface ProbedRuntime {
   readonly runtime: SandboxRuntime
-  /** As its probe says. */
+  /** How the runtime enforces limits, from its probe. */
   readonly limits: string
 }
 
-/** No runtime can be used; the message has the reason and the remedy of each. */
+/** No runtime can be used. The message has the reason and the remedy of each. */
 export class NoRuntimeError extends Error {
   override readonly name = 'NoRuntimeError'
 
@@ -50,11 +50,7 @@ export class NoRuntimeError extends Error {
   }
 }
 
-/**
- * Returns the runtime with that id, or for `auto` the first usable one.
- *
- * @throws NoRuntimeError
- */
+/** Returns the runtime with that id, or for `auto` the first usable one. @throws NoRuntimeError */
 export async function chooseRuntime(
   id: RuntimeId | 'auto',
   around: RuntimeSurroundings,

@@ -56,15 +56,11 @@ export interface ServiceParts {
   readonly settings: SandboxSettings
   readonly runtime: Runtime
   readonly log: LogSink
-  /** The folder for files of sessions; undefined selects the folder of the runtime. */
+  /** The folder for files of sessions. Undefined selects the folder of the runtime. */
   readonly stateFolder?: string
 }
 
-/**
- * Chooses a usable runtime, and removes the remains of dead services.
- *
- * @throws NoRuntimeError
- */
+/** Chooses a usable runtime, and removes the remains of dead services. @throws NoRuntimeError */
 export async function openService(
   parts: ServiceParts,
   choose: () => Promise<ProbedRuntime> = () =>
@@ -104,7 +100,7 @@ export class SandboxService implements PeerOwner<never> {
     })
   }
 
-  /** Serves the client; resolves when the client has gone. */
+  /** Serves the client. Resolves when the connection of the client has closed. */
   serve(connection: Connection): Promise<void> {
     this.#connection = connection
     this.#peer = new Peer<never>(connection, this, { inflightMax: INFLIGHT_MAX })
@@ -112,7 +108,7 @@ export class SandboxService implements PeerOwner<never> {
     return this.#gone.promise
   }
 
-  /** Starts a session of each template and ends it; returns a line for each that cannot be started. */
+  /** Starts and ends a session of each template. Returns a line for each that cannot be started. */
   async trial(): Promise<readonly string[]> {
     const { sessions } = this
     const problems: string[] = []
@@ -246,7 +242,7 @@ export class SandboxService implements PeerOwner<never> {
     }
   }
 
-  /** Logs an internal fault and hides it from the client: its message may name files of the host. */
+  /** Logs an internal fault and hides it from the client, because its message may name files of the host. */
   #failure(error: unknown): SandboxError {
     if (error instanceof SandboxError) return error
     this.#context.log({ level: 'error', message: 'a call failed by an internal fault', details: { error } })
@@ -284,7 +280,7 @@ export class SandboxService implements PeerOwner<never> {
   }
 
   async #drained(signal: AbortSignal): Promise<void> {
-    // The result of the turn before is queued in this round of the event loop, and written in the next one.
+    // The result of the previous turn is queued in this round of the event loop, and written in the next one.
     for (let rounds = 0; rounds < 2; rounds++) await new Promise((resolve) => setImmediate(resolve))
     const left = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
     while (this.#connection?.congested === true && !signal.aborted)
@@ -312,9 +308,9 @@ function argumentsOf({ line, params }: RequestFrame): Readonly<Record<string, un
   return isObject(value) ? value : {}
 }
 
-/** A program may write faster than a client reads: a notification carries all output of this time. */
+/** A program may write faster than a client reads, so one notification carries all output of this time. */
 const EVERY_MS = 100
-/** The most characters of output in one notification, which are the last ones. */
+/** The most characters of output in one notification. Earlier ones are dropped. */
 const SHOWN_LENGTH_MAX = 8 * 1024
 
 class OutputProgress {
@@ -334,7 +330,7 @@ class OutputProgress {
   push(chunk: Buffer): void {
     this.#bytes += chunk.length
     const text = `${this.#pending}${this.#decoder.write(chunk)}`.slice(-SHOWN_LENGTH_MAX)
-    // The end of a character whose beginning is cut off is no text.
+    // The cut may have left the second half of a surrogate pair.
     this.#pending = text.replace(/^[\udc00-\udfff]/, '')
     if (this.#timer === undefined) this.#send()
   }

@@ -1,6 +1,6 @@
 // The sessions of a service: finds them, ends expired ones, evicts idle ones at a limit, and runs the calls of each.
 //
-// Pieces of code of one session run in sequence, since they share variables; commands run beside them.
+// Pieces of code of one session run in sequence, because they share variables. Commands run in parallel with them.
 
 import type { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
@@ -50,7 +50,6 @@ export interface SessionRequest {
   readonly flavor: SandboxFlavor | undefined
 }
 
-/** The settings, the runtime and the log that all sessions of a service share. */
 export interface SessionContext {
   readonly settings: SandboxSettings
   readonly sandbox: SandboxRuntime
@@ -60,7 +59,7 @@ export interface SessionContext {
 
 export class Sessions {
   readonly #context: SessionContext
-  /** Sessions in order of use; the most recently used one is the last. */
+  /** Sessions in order of use. The most recently used one is the last. */
   readonly #sessions = new Map<string, SandboxSession>()
   readonly #stopping = new Set<Promise<void>>()
 
@@ -134,7 +133,7 @@ export class Sessions {
     const facts = { id, owner, template: template.name, flavor, createdAtMs: this.#context.runtime.wallNow() }
     const spec = {
       ...template,
-      // It keeps a new session of the same name from the files of an earlier one.
+      // A new id, so that a new session of the same name does not see the files of an earlier one.
       sessionId: randomUUID(),
       sessionName: id,
       flavor: sandboxFlavors[flavor],
@@ -168,7 +167,7 @@ export class Sessions {
 
   #evict(why: string, owner: string): void {
     const own = this.of(owner).length
-    // An owner gives way only to one who would still have fewer.
+    // An owner loses a session to another owner only if the other one has fewer sessions.
     const share = ({ facts }: SandboxSession): number =>
       facts.owner === owner ? own : this.of(facts.owner).length - Math.min(own, 1)
     const idle = [...this.#sessions.values()].filter((each) => each.isIdle && share(each) >= Math.max(own, 1))
@@ -194,7 +193,7 @@ export class Sessions {
   }
 }
 
-/** No id has a line feed, so the key is unambiguous. */
+/** No id contains a line feed, so the key is unambiguous. */
 function keyOf(id: string, owner: string): string {
   return `${id}\n${owner}`
 }
@@ -202,10 +201,9 @@ function keyOf(id: string, owner: string): string {
 const QUEUE_MAX = 16
 const COMMANDS_MAX = 4
 
-/** The facts of a session that never change. */
 export interface SessionFacts {
   readonly id: string
-  /** The principal that has opened the session; empty when all clients share sessions. */
+  /** The principal that opened the session. Empty if all clients share sessions. */
   readonly owner: string
   readonly template: string
   readonly flavor: string
@@ -214,9 +212,8 @@ export interface SessionFacts {
 
 export interface CallTerms {
   readonly timeoutMs: number
-  /** Aborts with one of `abortReasons`; the session aborts it too. */
+  /** Aborts with one of `abortReasons`. The session may abort it too. */
   readonly abort: AbortController
-  /** Called with output while it arrives. */
   readonly onOutput: ((chunk: Buffer) => void) | undefined
 }
 
@@ -238,7 +235,7 @@ export class SandboxSession {
   readonly spec: MachineSpec
   lastAccessedMs: number
   readonly #context: Omit<SessionContext, 'log'>
-  /** The machine of the session, which the first call starts, and the first one after its end again. */
+  /** The machine of the session. The first call starts it, and so does the first call after its end. */
   #machine: Promise<Machine> | undefined
   #repl: Repl | undefined
   /** Whether variables were lost and no result has reported that yet. */
@@ -247,7 +244,6 @@ export class SandboxSession {
   readonly #commands = new PQueue({ concurrency: COMMANDS_MAX })
   readonly #artifacts = new Artifacts()
   #state: Exclude<SessionState, 'processing'> = 'creating'
-  /** The calls that run or wait. */
   readonly #calls = new Set<AbortController>()
 
   constructor(facts: SessionFacts, spec: MachineSpec, context: Omit<SessionContext, 'log'>) {
@@ -282,7 +278,7 @@ export class SandboxSession {
     )
   }
 
-  /** Uses the machine for its files, in turn with commands. @throws SandboxError also when it gives no access to files */
+  /** Uses the machine for its files, in turn with commands. @throws SandboxError also if it gives no access to files */
   useMachine<T>(abort: AbortController, use: (where: MachineUse) => Promise<T>): Promise<T> {
     return this.#inTurn('Command', this.#commands, abort, (machine) => {
       if (machine.evaluate !== undefined) throw fileFailed('this runtime gives no access to files', {})
@@ -290,7 +286,7 @@ export class SandboxSession {
     })
   }
 
-  /** Ends all programs of the session, and removes its files; running calls fail with that reason. */
+  /** Ends all programs of the session, and removes its files. Running calls fail with the reason `stopped`. */
   async stop(): Promise<void> {
     this.#state = 'stopped'
     for (const call of this.#calls) call.abort(abortReasons.stopped)
@@ -299,7 +295,7 @@ export class SandboxSession {
     await this.#context.sandbox.discard(this.spec.sessionId)
   }
 
-  /** Runs a call with the machine when its turn comes. A stopped session starts no machine, since no list would contain it. */
+  /** Runs a call with the machine in its turn. A stopped session starts no machine, because no list would contain it. */
   async #inTurn<T>(
     called: Called,
     queue: PQueue,
@@ -432,7 +428,7 @@ export class SandboxSession {
   async #gone(called: Called, machine: Machine, exit: GuestExit, output: CallOutput): Promise<SandboxError> {
     const ended = await within(machine.ended, MACHINE_END_WAIT_MS, this.#context.runtime)
     const who = called === 'Code' ? 'the interpreter' : 'the program'
-    // The reason of a stopped machine explains nothing.
+    // The message of a stopped machine explains nothing.
     const why = (ended?.reason === 'stopped' ? undefined : ended?.message) ?? exitInWords(who, exit)
     const variables = called === 'Code' ? FILES_KEPT : ''
     const hint = called === 'Command' && why.endsWith(': ENOENT') ? NO_PROGRAM : ''
@@ -440,7 +436,7 @@ export class SandboxSession {
   }
 }
 
-/** A run with its output; `end` begins it, or waits for it. */
+/** A run with its output. `end` begins the run or waits for it. */
 interface Run {
   readonly what: Interruptible
   readonly output: CallOutput
@@ -458,10 +454,10 @@ type Called = 'Code' | 'Command'
 
 const FILES_KEPT = '; variables are lost, files are kept'
 
-/** An interpreter often ends because its machine has ended, which the service learns a moment later. */
+/** An interpreter often ends because its machine has ended. The service sees that a moment later. */
 const MACHINE_END_WAIT_MS = 100
 
-/** Clients often give `args: []` with a whole line. */
+/** Clients often send `args: []` together with a whole line of the shell. */
 const NO_PROGRAM = ', there is no such program; leave args out when command is a line of the shell'
 
 function exitInWords(who: string, { code, signal, limit, failure }: GuestExit): string {

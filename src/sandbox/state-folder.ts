@@ -1,9 +1,9 @@
 // The folder on the host in which sandbox services keep the files of their sessions.
 //
-// Every running service has one folder in it, with one folder for each session. Machines see the path of their folder, so the
-// names are random. A child of the service holds a lock on a file of the folder, and ends with the service. A folder whose lock
-// is free belongs to a dead service, and the next service removes it. The kernel or the file server manages the lock, so it works
-// across boots, containers and hosts.
+// Every running service has one folder in it, with one folder for each session. Machines see the path of their
+// folder, so the names are random. A child of the service holds a lock on a file of the folder, and ends with
+// the service. A free lock means a dead service, whose folder the next service removes. The kernel or the file
+// server manages the lock, so it works across boots, containers and hosts.
 
 import { randomBytes } from 'node:crypto'
 import { chmodSync, chownSync } from 'node:fs'
@@ -20,7 +20,7 @@ import type { HostIdentity } from './runtimes/identities.js'
 
 const LOCK_FILE = 'lock'
 
-/** The name of the lock until it is held: another service takes a free lock for that of a dead service. */
+/** The name of the lock file until the lock is taken: a free `lock` is the sign of a dead service. */
 const NEW_LOCK_FILE = 'lock.new'
 
 /** A younger folder without a lock file may belong to a service that has not created its lock yet. */
@@ -31,10 +31,10 @@ const LOCK_MS = 20_000
 /** The time limit for the removal of a session, which may have very many files. */
 const REMOVE_MS = 600_000
 
-/** A tree may be deeper than Node can follow, and folders may be closed to their owner. */
+/** A tree may be deeper than Node can follow, and its owner may lack rights in its folders. */
 const REMOVE = 'rm -rf -- "$1" || { chmod -R u+rwX -- "$1"; exec rm -rf -- "$1"; }'
 
-/** Says when the lock is held, and ends with its stdin. */
+/** Prints a line when the lock is held, and ends with its stdin. */
 const HOLD = 'umask 077; echo; exec cat >/dev/null'
 
 const random = (): string => randomBytes(8).toString('hex')
@@ -61,9 +61,9 @@ export class StateFolder {
   }
 
   /**
-   * The folder of a session; the first call creates it.
+   * Returns the folder of a session. The first call creates it.
    *
-   * `owner` is the user of the folder, when it differs from that of this process.
+   * `owner` is the user of the folder, if that is not the user of this process.
    *
    * @throws MachineStartError
    */
@@ -127,7 +127,7 @@ export class StateFolder {
     return made !== undefined && this.#runtime.wallNow() - made.mtimeMs > UNLOCKED_MS_MAX
   }
 
-  /** The command that runs the one behind it while it holds a lock; empty when the system has no program for locks. */
+  /** The command that runs another one while it holds a lock. Empty if the system has no program for locks. */
   #lockCommand(file: string): string[] {
     const flock = findProgram('flock', this.#programs)
     if (flock !== undefined) return [flock, '-n', file]
@@ -135,12 +135,12 @@ export class StateFolder {
     return lockf === undefined ? [] : [lockf, '-k', '-s', '-t', '0', file]
   }
 
-  /** Starts a child that holds the lock until its stdin ends, which is at the latest when this process ends. */
+  /** Starts a child that holds the lock until its stdin ends, at the latest when this process ends. */
   async #make(): Promise<Child> {
     const isRoot = process.getuid?.() === 0
     await mkdir(this.#root, { recursive: true, mode: isRoot ? 0o711 : 0o700 })
     await mkdir(this.#own, { mode: 0o700 })
-    // Users of sessions may pass through the folder and list nothing. `mkdir` may have cleared bits by the mask of this process.
+    // Users of sessions may pass through the folder but not list it. The umask may have cleared bits in `mkdir`.
     if (isRoot) chmodSync(this.#own, 0o711)
     const unlocked = join(this.#own, NEW_LOCK_FILE)
     const lock = this.#lockCommand(unlocked)

@@ -35,7 +35,7 @@ export interface ToolResult {
   readonly isError: boolean
   /** Members at the top of the result and in `structuredContent`. */
   readonly facts: Members
-  /** Members in `structuredContent` alone, for clients that show nothing else. */
+  /** Members of `structuredContent` alone, for clients that show nothing else. */
   readonly shown?: Members
 }
 
@@ -47,9 +47,9 @@ export interface ToolCall extends Pick<SessionContext, 'settings' | 'runtime'> {
   readonly owner: string
   readonly args: Arguments
   readonly abort: AbortController
-  /** Resolves when the client has taken the results before, or has cancelled the call. */
+  /** Resolves when the client has received the earlier results, or has cancelled the call. */
   readonly drained: () => Promise<void>
-  /** Called with output while it arrives, when the client wants progress. */
+  /** Called with output when it arrives, if the client wants progress. */
   readonly onOutput: ((chunk: Buffer) => void) | undefined
 }
 
@@ -176,12 +176,12 @@ function fileTools({ outputMaxBytes }: SandboxSettings): SandboxTool[] {
   ]
 }
 
-/** A read above this many bytes is large: a result holds the file several times, as bytes and as JSON. */
+/** A read above this many bytes is large. A result contains the file several times, as bytes and as JSON. */
 const LARGE_BYTES = 256 * 1024
 
 const LARGE_READS_WAITING_MAX = 64
 
-/** Runs a read; a large one waits for its turn among those of all sessions. @throws SandboxError */
+/** Runs a read. A large read waits for its turn among those of all sessions. @throws SandboxError */
 async function inLargeTurn<T>(
   { largeReads, abort, drained }: ToolCall,
   bytesMax: number,
@@ -319,7 +319,6 @@ function reachOf(network: SandboxSettings['network']): string {
 
 const IMAGE_BYTES_MAX = 128 * 1024
 
-/** The image types that clients show. */
 const SHOWN_TYPES = new Set(['image/png', 'image/jpeg', 'image/svg+xml'])
 
 async function runToolResult(ran: Ran, call: ToolCall, own: Members): Promise<ToolResult> {
@@ -371,11 +370,9 @@ async function imageOf(where: MachineUse, path: string): Promise<Members[]> {
   return [{ type: 'image', data: read.bytes.toString('base64'), mimeType: mimeTypeOf(path) }]
 }
 
-// The files of sessions as resources: `sandbox://{session_id}/{path}`.
-
 export const resourceTemplate = 'sandbox://{session_id}/{+path}'
 
-/** The path is undefined in a URI of another form. */
+/** The path is undefined if the URI has another form. */
 function readResourceUri(uri: string): { readonly sessionId: string; readonly path: string | undefined } {
   const [, sessionId = '', path] = /^sandbox:\/\/([A-Za-z0-9._-]{1,128})\/(.+)$/.exec(uri) ?? []
   try {
@@ -385,7 +382,7 @@ function readResourceUri(uri: string): { readonly sessionId: string; readonly pa
   }
 }
 
-/** Returns the result; undefined when the session does not exist, or the URI has another form. @throws SandboxError */
+/** Resolves with undefined if the session does not exist, or the URI has another form. @throws SandboxError */
 export async function readResource(uri: string, call: ToolCall): Promise<Members | undefined> {
   const { sessionId, path } = readResourceUri(uri)
   const session = call.sessions.find(sessionId, call.owner)

@@ -1,8 +1,8 @@
 // The folders of the host that machines may see, and the check that they stay the configured ones.
 //
-// The service opens a volume once, at its first use, and bubblewrap mounts the open folder: a folder that replaces it at the same
-// path later is not mounted. A socket or a named pipe below a volume leads to a program of the host, and neither a namespace nor
-// a read-only mount blocks it. The service therefore refuses a volume that contains one.
+// The service opens a volume once, at its first use, and bubblewrap mounts the open folder, so a later replacement
+// at the same path is not mounted. A socket or a named pipe below a volume leads to a program of the host, and
+// neither a namespace nor a read-only mount blocks it. The service therefore refuses a volume that contains one.
 
 import { closeSync, constants, fstatSync, lstatSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -23,10 +23,10 @@ export interface OpenVolume extends SandboxVolume {
   readonly descriptor: number
 }
 
-/** Folders of the system, or folders that give control of the host to programs that may write there. */
+/** Folders of the system, and folders that give programs with write access control of the host. */
 const FORBIDDEN_ON_HOST = ['/proc', '/sys', '/dev', '/run', '/var/run', '/etc', '/boot']
 
-/** Folders of the machine itself; in its workspace, a program could put a link in place of the volume. */
+/** Folders of the machine itself. In its workspace, a program could replace the volume by a link. */
 const TAKEN_INSIDE = 'bin dev etc lib lib32 lib64 libx32 proc sbin sys tmp usr workspace'
   .split(' ')
   .map((name) => `/${name}`)
@@ -82,7 +82,7 @@ export class Volumes {
       : undefined
   }
 
-  /** The descriptor from the first use, if the path still leads to the same folder. */
+  /** Returns the descriptor from the first use, if the path still leads to the same folder. */
   #descriptor({ hostPath }: SandboxVolume): number {
     const known = this.#open.get(hostPath)
     const descriptor = known ?? openFolder(hostPath)

@@ -1,4 +1,4 @@
-// Reads a configuration with the secrets that it refers to.
+// Reads a configuration with the secrets to which it refers.
 
 import type { Configuration } from '../config/configuration.js'
 import { NotedReferences, type References } from '../config/references.js'
@@ -7,10 +7,10 @@ import type { Fetching } from './resolve.js'
 export type { AskInput, Fetching } from './resolve.js'
 
 /**
- * Reads a configuration, fetches its secrets, and reads it again with them. A server whose secret cannot be fetched is
- * unavailable, and its reason says why.
+ * Reads a configuration, fetches its secrets, and reads it again with their values. If a secret cannot be
+ * fetched, its server is unavailable, with the reason.
  *
- * @throws what `read` throws
+ * @throws every error of `read`
  */
 export async function withSecrets(
   read: (references: References) => Configuration,

@@ -1,5 +1,3 @@
-// Fetches the secrets that a configuration refers to.
-
 import type { Readable } from 'node:stream'
 import type { InputConfig } from '../config/configuration.js'
 import {
@@ -20,21 +18,21 @@ import { SecretStore, SecretStoreError } from './store.js'
 /** The longest secret, in bytes of a file or UTF-16 units of an output. Tokens and certificates are shorter. */
 const LENGTH_MAX = 64 * 1024
 
-/** How long a program may take, which may ask a service or a fingerprint reader. */
+/** The longest time that a program may run. It may ask a service or a fingerprint reader. */
 const PROGRAM_MS = 10_000
 
 export interface Fetching {
-  /** The file of the secrets that were set. */
+  /** The file of the secrets that a person set. */
   readonly secretsFile: string
-  /** The real one unless given. */
+  /** Absent: the real runtime. */
   readonly runtime?: Runtime | undefined
   /** Absent without a terminal. */
   readonly ask?: AskInput | undefined
-  /** Whether the programs of `${cmd:…}` are started; otherwise these stay unresolved. */
+  /** Whether programs of `${cmd:…}` are started. Otherwise their references stay unresolved. */
   readonly runsPrograms: boolean
 }
 
-/** Asks a person for the value of an input; undefined when there is none. */
+/** Asks a person for the value of an input. Resolves with undefined if the person enters none. */
 export type AskInput = (input: InputConfig) => Promise<string | undefined>
 
 interface Sources {
@@ -45,7 +43,7 @@ interface Sources {
   readonly ask: AskInput | undefined
 }
 
-/** Fetches every secret that was noted and is not there yet: all at the same time, but for what a person is asked. */
+/** Fetches every noted secret that is still pending. All run in parallel, except questions to a person. */
 export async function fetchPending(
   references: NotedReferences,
   { secretsFile, runtime: given, ask, runsPrograms }: Fetching,
@@ -65,10 +63,10 @@ export async function fetchPending(
   }
 }
 
-/** The message says in words for a person why there is no value. */
+/** A reference has no value. The message tells a person why. */
 class NoValue extends Error {}
 
-/** Fetches one secret; a secret that is not there is no error. */
+/** Fetches one secret. A missing secret is a `failed` resolution, and no error. */
 async function fetchSecret(reference: SecretReference, sources: Sources): Promise<Resolution> {
   try {
     const value = await fetchers[reference.form](reference, sources)
@@ -114,7 +112,7 @@ function withoutLastBreak(text: string): string {
   return text.replace(/\r?\n$/, '')
 }
 
-/** The output of a program that is started without a shell, with the environment of the proxy and the PATH of `about`. */
+/** The output of a program. It runs without a shell, with the environment of the proxy and the PATH of `about`. */
 async function outputOf(reference: SecretReference, { runtime, about }: Sources): Promise<string> {
   const text = referenceText(reference)
   const [command, ...args] = wordsOf(reference.name) ?? []
@@ -126,7 +124,7 @@ async function outputOf(reference: SecretReference, { runtime, about }: Sources)
   const timer = runtime.setTimer(PROGRAM_MS, () => {
     isLate = true
     child.signal('SIGKILL')
-    // A daemon that the program has started may keep these open.
+    // A daemon that the program started may keep these streams open.
     child.stdout.destroy()
     child.stderr.destroy()
   })
@@ -147,7 +145,7 @@ async function outputOf(reference: SecretReference, { runtime, about }: Sources)
   return value
 }
 
-/** Resolves at the end of the stream, with what came last of a text that is too long. */
+/** Resolves at the end of the stream. A text that is too long keeps its last part. */
 function textOf(stream: Readable): Promise<string> {
   return new Promise((resolve) => {
     let text = ''

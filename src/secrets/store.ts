@@ -1,7 +1,7 @@
-// The secrets that a person has set, by name: in the keyring of the system, or in a file that its owner alone can read.
+// Stores secrets by name: in the keyring of the system, or in a file that only its owner can read.
 //
-// The file has every name, so that they can be listed without unlocking anything. The value of a secret that the keyring
-// has is null there.
+// The file lists all names, so no keyring must be unlocked to list them. The value of a secret in the keyring
+// is null there.
 
 import { chmodSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -15,18 +15,18 @@ import { errorText } from '../text/error-text.js'
 
 const FILE_BYTES_MAX = 1024 * 1024
 
-/** The form of the file; a newer program reads the older ones. */
+/** The version of the file format. A newer program reads older formats. */
 const FORMAT = 1
 
 export type SecretPlace = 'keyring' | 'file'
 
-/** A secret could not be read or written; the message says why, and what mends it. */
+/** A secret could not be read or written. The message says why, and what to do. */
 export class SecretStoreError extends Error {
   override readonly name = 'SecretStoreError'
 }
 
 export class SecretStore {
-  /** The file, which may not be there. */
+  /** The path of the file, which may not exist. */
   readonly path: string
   readonly #runtime: LockRuntime
   readonly #keyring: () => Promise<Keyring | undefined>
@@ -37,7 +37,7 @@ export class SecretStore {
     this.#keyring = keyring
   }
 
-  /** Undefined when there is none of that name. @throws SecretStoreError */
+  /** Resolves with undefined if no secret has this name. @throws SecretStoreError */
   async get(name: string): Promise<string | undefined> {
     const value = this.#read().get(name)
     if (value !== null) return value
@@ -59,14 +59,14 @@ export class SecretStore {
     return [...this.#read()].map(([name, value]) => ({ name, place: value === null ? 'keyring' : 'file' }))
   }
 
-  /** Resolves with the place of the secret: the keyring if it takes the secret, otherwise the file. @throws SecretStoreError */
+  /** Stores a secret, and resolves with its place: the keyring if possible, otherwise the file. @throws SecretStoreError */
   async set(name: string, value: string): Promise<SecretPlace> {
     const isInKeyring = await this.#putInKeyring(name, value)
     await this.#change((secrets) => secrets.set(name, isInKeyring ? null : value))
     return isInKeyring ? 'keyring' : 'file'
   }
 
-  /** False when there was none. @throws SecretStoreError */
+  /** Resolves with false if no secret has this name. @throws SecretStoreError */
   async remove(name: string): Promise<boolean> {
     const value = this.#read().get(name)
     if (value === undefined) return false
@@ -94,7 +94,7 @@ export class SecretStore {
     const read = readJson(file.text)
     const value = read.kind === 'value' ? read.value : undefined
     if (!isObject(value)) throw new SecretStoreError(`${this.path} is not an object of strings`)
-    // Before there was a format number, the file was the object of secrets itself.
+    // A file without a format number is the object of secrets itself.
     const isNumbered = typeof value['format'] === 'number'
     const { format, secrets } = isNumbered ? value : { format: FORMAT, secrets: value }
     if (format !== FORMAT || !isObject(secrets))
@@ -127,17 +127,17 @@ export class SecretStore {
 
 const SERVICE = 'mcps-proxy'
 
-/** The keyring of the kernel is not used: a restart of the machine empties it. */
+/** The keyring of the kernel is not used, because a restart of the machine empties it. */
 const LASTING = { linux: { store: 'secret-service' } }
 
-/** The entry of a secret, as `@napi-rs/keyring` has it. */
+/** The interface of an entry in `@napi-rs/keyring`. */
 export type Keyring = (name: string) => {
   getPassword(): Promise<unknown>
   setPassword(value: string): Promise<unknown>
   deleteCredential(): Promise<unknown>
 }
 
-/** Undefined where the package is not installed, or the system has no keyring. */
+/** Resolves with undefined if the package is not installed, or the system has no keyring. */
 async function openKeyring(): Promise<Keyring | undefined> {
   try {
     // The type `string` hides the package from the compiler, which would require it otherwise.

@@ -1,21 +1,22 @@
-// The hosts that programs of a machine may reach, as a configuration names them, and their requests to the proxy.
+// The hosts that programs of a machine may reach, as a configuration names them, and the requests of programs
+// to the proxy.
 
 import { Buffer } from 'node:buffer'
 
-/** The port of a host that is named without one: HTTPS. */
+/** The port of an entry without a port: HTTPS. */
 const USUAL_PORT = 443
 
 const SHOWN_LENGTH_MAX = 1000
 
-/** The hosts for people, cut when they are many. */
+/** The hosts as text for people, cut if they are many. */
 export function shownHosts(hosts: readonly string[]): string {
   const whole = hosts.join(', ')
   return whole.length > SHOWN_LENGTH_MAX ? `${whole.slice(0, SHOWN_LENGTH_MAX)}…` : whole
 }
 
 /**
- * Whether one of the entries allows a destination: `example.com`, `*.example.com`, `api.example.com:8443`. An entry that is not a
- * valid host name allows no host.
+ * Whether one of the entries allows a destination: `example.com`, `*.example.com`, `api.example.com:8443`. An
+ * entry that is not a valid host name allows no host.
  */
 export function isAllowed(hosts: readonly string[], { host, port }: Destination): boolean {
   return hosts.some((written) => {
@@ -29,7 +30,7 @@ export function isAllowed(hosts: readonly string[], { host, port }: Destination)
 
 const LABEL = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?'
 
-/** No last label of an address begins with a letter, in any base, and every last label of a public name does. */
+/** The last label of a public name begins with a letter. That of an IP address never does, in any base. */
 const LAST_LABEL = '[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?'
 
 const NAME = new RegExp(`^(?:${LABEL}\\.)+${LAST_LABEL}\\.?$`, 'i')
@@ -37,15 +38,15 @@ const NAME = new RegExp(`^(?:${LABEL}\\.)+${LAST_LABEL}\\.?$`, 'i')
 /** RFC 1035, section 2.3.4, without the dot at the end. */
 const LENGTH_MAX = 253
 
-/** The name in lower case, without the dot at the end; undefined for a text that is no public DNS name, such as an address. */
+/** The name in lower case without a final dot. Undefined if the text is no public DNS name, such as an address. */
 export function hostName(text: string): string | undefined {
   if (!NAME.test(text)) return undefined
   const name = text.toLowerCase().replace(/\.$/, '')
   return name.length > LENGTH_MAX ? undefined : name
 }
 
-// The request of a program to the proxy (RFC 9110, section 9.3.6): a tunnel to a host and a port. Its header fields decide nothing,
-// so they are not read.
+// The request of a program to the proxy (RFC 9110, section 9.3.6): a tunnel to a host and a port. Header fields
+// have no effect, so they are not read.
 
 const REQUEST_LINE = /^([\x21-\x7e]+) ([\x21-\x7e]+) HTTP\/1\.[01]$/
 
@@ -87,13 +88,13 @@ export interface Destination {
   readonly port: number
 }
 
-/** A request of a program that is refused; the message is the reason, as ASCII text. */
+/** The proxy refuses a request of a program. The message is the reason, as ASCII text. */
 export class EgressRefusal extends Error {
   readonly status: 400 | 403 | 431 | 502 | 503 | 504
   /** A detail for the log of the service alone. */
   readonly detail: string | undefined
 
-  /** `to` is undefined when the request names no valid destination. */
+  /** `to` is undefined if the request names no valid destination. */
   constructor(status: EgressRefusal['status'], reason: string, to?: Destination, detail?: string) {
     super(to === undefined ? reason : `${to.host}:${to.port} ${reason}`)
     this.status = status
@@ -101,7 +102,7 @@ export class EgressRefusal extends Error {
   }
 }
 
-/** Many programs show only the first line of a response, so the reason stands there too. */
+/** The status line contains the reason too, because many programs show only that line. */
 export function refusalResponse({ status, message: text }: EgressRefusal, hosts: readonly string[]): string {
   const body = `${text}\nPrograms in this sandbox reach only these hosts, over https://: ${shownHosts(hosts)}\n`
   return [

@@ -1,11 +1,11 @@
 // The name of the server in the first message of TLS (RFC 8446, section 4.1.2; RFC 6066, section 3).
 //
-// Shared servers choose by this name which site a client reaches. The reader refuses unusual messages: a server that reads one
-// differently would connect the program to another site.
+// Shared servers select the site by this name. The reader refuses unusual messages, because a server that reads
+// one differently would connect the program to another site.
 
 import { Buffer } from 'node:buffer'
 
-/** A message with the keys of newer groups has 2 KiB; no usual client sends more than this. */
+/** A message with keys of newer groups has 2 KiB. Common clients send less than the limit. */
 const HELLO_BYTES_MAX = 16 * 1024
 
 const HANDSHAKE_RECORD = 22
@@ -16,16 +16,16 @@ const HEADERS_BYTES = RECORD_HEADER_BYTES + 4
 /** The version and the random bytes. */
 const FIXED_BYTES = 2 + 32
 
-/** Includes the extension that encrypted only the name, before ECH: some servers may still accept it. */
+/** Includes the extension before ECH that encrypted only the name. Some servers may still accept it. */
 const extensions = { serverName: 0, encryptedHello: 0xfe0d, encryptedName: 0xffce } as const
 
 const HOST_NAME = 0
 
-/** The finding at the beginning of a connection. */
+/** The result of the search at the beginning of a connection. */
 export type HelloFinding =
   { readonly kind: 'name'; readonly name: string } | { readonly kind: 'none'; readonly why: string }
 
-/** Undefined until the message is complete; `bytes` are all that have come so far. Usual clients send it as one record. */
+/** Undefined until the message is complete. `bytes` are all bytes so far. Common clients send it as one record. */
 export function findHello(bytes: Buffer): HelloFinding | undefined {
   if (bytes.length === 0) return undefined
   if (bytes[0] !== HANDSHAKE_RECORD || (bytes[1] ?? 3) !== 3) return none('it is no TLS')
@@ -59,7 +59,7 @@ function nameIn(message: Buffer): HelloFinding {
   }
 }
 
-/** @throws RangeError for a message with other parts */
+/** @throws RangeError if the parts of the message do not fit */
 function extensionsIn(message: Buffer): (readonly [type: number, data: Buffer])[] {
   let [, rest] = vector(message.subarray(FIXED_BYTES), 1)
   ;[, rest] = vector(rest, 2)
@@ -80,14 +80,14 @@ function hostNameIn(data: Buffer): string {
   return whole(entry.subarray(1), 2).toString('latin1')
 }
 
-/** Reads a length of this many bytes, and then that many bytes; returns them and the others. @throws RangeError */
+/** Reads a length of `lengthBytes` bytes and that many bytes. Returns both parts. @throws RangeError */
 function vector(bytes: Buffer, lengthBytes: 1 | 2): readonly [data: Buffer, others: Buffer] {
   const end = lengthBytes + bytes.readUIntBE(0, lengthBytes)
   if (end > bytes.length) throw new RangeError('it ends too early')
   return [bytes.subarray(lengthBytes, end), bytes.subarray(end)]
 }
 
-/** The same, where nothing may follow. @throws RangeError */
+/** Reads as `vector` does, but nothing may follow. @throws RangeError */
 function whole(bytes: Buffer, lengthBytes: 1 | 2): Buffer {
   const [data, others] = vector(bytes, lengthBytes)
   if (others.length > 0) throw new RangeError('more follows')

@@ -1,8 +1,8 @@
 // A connection from the host to the destination of a program.
 //
-// The service looks the name up once and connects to the addresses that it has checked, so a DNS server that changes its answers
-// gains nothing. The service refuses the networks of this host like private ones: its neighbours, and servers that listen on all
-// its addresses, may rely on an outer firewall.
+// The service resolves the name once and connects to the addresses that it has checked, so a DNS server that
+// changes its answers gains nothing. The service also refuses the networks of this host: its neighbours, and
+// servers that listen on all its addresses, may rely on an outer firewall.
 
 import { Resolver } from 'node:dns/promises'
 import { BlockList, connect, isIP } from 'node:net'
@@ -20,7 +20,7 @@ const CONNECT_MS = 10_000
 
 const TRIES_MAX = 3
 
-/** The most addresses of one name that are checked: a DNS server may send thousands, and each check takes time. */
+/** The most addresses of one name that are checked. A DNS server may send thousands, and each check takes time. */
 const ADDRESSES_MAX = 64
 
 export type EgressRuntime = Pick<Runtime, 'now' | 'setTimer' | 'connect' | 'resolve'>
@@ -69,7 +69,7 @@ export function isIn(networks: BlockList, address: string): boolean {
   return networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Destroys a socket that is not connected in time, or that the caller no longer wants. */
+/** Destroys the socket if it does not connect in time, or if the caller aborts. */
 async function isConnected(socket: Duplex, runtime: EgressRuntime, signal: AbortSignal): Promise<boolean> {
   const opening = new Promise<boolean>((resolve) => {
     socket.once('connect', () => resolve(true))
@@ -84,15 +84,15 @@ async function isConnected(socket: Duplex, runtime: EgressRuntime, signal: Abort
 
 // The addresses of a name, from the DNS servers of this host.
 //
-// The resolver asks for the name unchanged: it adds no search domains and reads no file of hosts. The lookup does not occupy the
-// threads of Node, which read files too.
+// The resolver asks for the unchanged name: it adds no search domains and reads no hosts file. It does not use
+// the threads of Node, which also read files.
 
 /** The timeout in milliseconds of one question to one server, and how often the question is sent. */
 const QUESTION = { timeout: 2000, tries: 2 } as const
 
-/** Returns IPv4 addresses first, which more networks forward; rejects when there are none. */
+/** Returns IPv4 addresses first, because more networks forward them. Rejects if no address exists. */
 const resolveName: Resolve = async (name, signal) => {
-  // A new resolver knows the current servers, and can be cancelled alone.
+  // A new resolver uses the current servers, and can be cancelled alone.
   const resolver = new Resolver(QUESTION)
   const cancel = (): void => resolver.cancel()
   signal.addEventListener('abort', cancel, { once: true })

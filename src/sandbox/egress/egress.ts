@@ -1,7 +1,8 @@
-// The way out of one machine: its programs reach the hosts that the configuration names, and no others.
+// The way out of one machine: its programs reach only the hosts that the configuration names.
 //
-// The machine has no route to the network. A program connects to a port of the machine's loopback, `way-out.ts` forwards the bytes
-// to a socket of the service, and this proxy receives them. A program may forge all of them, and may connect to the socket itself.
+// The machine has no route to the network. A program connects to a port of the machine's loopback, `way-out.ts`
+// forwards the bytes to a socket of the service, and this proxy receives them. A program may forge all of them,
+// or connect to the socket directly.
 
 import { Buffer } from 'node:buffer'
 import { type Server, createServer } from 'node:net'
@@ -22,14 +23,14 @@ import { type EgressRuntime, dial } from './dial.js'
 /** A port on the loopback of a separate network, where no other program listens. */
 export const PROXY_PORT = 3128
 
-/** Names of the machine itself: programs reach its servers without the proxy. Python looks for `[::1]`, others for `::1`. */
+/** Names of the machine itself, whose servers programs reach without the proxy. Python expects `[::1]`, others `::1`. */
 const OWN_NAMES = 'localhost,127.0.0.1,0.0.0.0,::1,[::1],sandbox'
 
 /**
- * Sets the proxy in the spellings that programs read: curl wants small letters for http, others want capitals.
+ * Names the proxy in all spellings that programs read: curl wants small letters for http, others want capitals.
  *
- * There is no `ALL_PROXY`, since the proxy carries no other protocols. `NODE_USE_ENV_PROXY` makes Node.js read these variables:
- * `fetch` from versions 22.21 and 24.0, `node:http` and `node:https` from 22.21 and 24.5.
+ * `ALL_PROXY` is not set, because the proxy carries no other protocols. `NODE_USE_ENV_PROXY` makes Node.js read
+ * these variables: `fetch` from versions 22.21 and 24.0, `node:http` and `node:https` from 22.21 and 24.5.
  */
 export function proxyVariables(): Record<string, string> {
   const proxy = `http://127.0.0.1:${PROXY_PORT}`
@@ -47,7 +48,7 @@ export function proxyVariables(): Record<string, string> {
 /** The most log lines about refusals within a minute. */
 const LINES_MAX = 10
 
-/** The most connections of a session to hosts within a minute: each takes a DNS question and a port of the host. */
+/** The most connections of a session to hosts within a minute. Each costs a DNS question and a port of the host. */
 const DIALS_MAX = 600
 
 const MINUTE_MS = 60_000
@@ -55,7 +56,7 @@ const MINUTE_MS = 60_000
 const CONNECTIONS_MAX = 64
 
 export class Egress {
-  /** The configured entries. */
+  /** The entries of the configuration. */
   readonly hosts: readonly string[]
   readonly runtime: EgressRuntime
   readonly #who: string
@@ -65,7 +66,7 @@ export class Egress {
   #server: Server | undefined
   #isOver = false
 
-  /** Log lines say that `who` was refused. */
+  /** `who` is the subject of log lines about refusals. */
   constructor(hosts: readonly string[], who: string, runtime: EgressRuntime, log: LogSink) {
     this.hosts = hosts
     this.runtime = runtime
@@ -82,7 +83,7 @@ export class Egress {
     })
   }
 
-  /** `program` is the connection of a program, whose two directions end apart. */
+  /** `program` is the connection of a program. Its two directions end independently. */
   accept(program: Duplex): void {
     if (this.#isOver || this.#connections.size >= CONNECTIONS_MAX) return void program.destroy()
     const connection = new EgressConnection(program, this)
@@ -98,7 +99,7 @@ export class Egress {
     this.#connections.clear()
   }
 
-  /** Counts a connection before it is made; returns false when there were too many. */
+  /** Counts a connection that is about to be made. Returns false if too many were made. */
   mayDial(): boolean {
     return ++this.#thisMinute().dials <= DIALS_MAX
   }
@@ -122,13 +123,13 @@ const TOO_LONG = `the request is not understood: its head is longer than ${HEAD_
 
 const END_OF_HEAD = '\r\n\r\n'
 
-/** The time limit of the request, and of the first TLS message: programs send both immediately. */
+/** The time limit of the request, and of the first TLS message. Programs send both immediately. */
 const ASK_MS = 30_000
 
 /** The longest time without a byte in either direction. */
 const IDLE_MS = 300_000
 
-/** The longest time without a byte of a program whose tunnel is over, until its connection is closed. */
+/** The longest time without a byte of the program after its tunnel has ended. Then its connection is closed. */
 const LINGER_MS = 5000
 
 const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
@@ -152,7 +153,7 @@ class EgressConnection {
     program.once('close', () => this.close())
   }
 
-  /** Never rejects; resolves when the tunnel is open, or was refused. */
+  /** Never rejects. Resolves when the tunnel is open or refused. */
   async serve(): Promise<void> {
     try {
       const request = await within(this.#request(), ASK_MS, this.#egress.runtime)
@@ -203,7 +204,7 @@ class EgressConnection {
     if (this.#life.signal.aborted) return void server.destroy()
     server.on('error', () => undefined)
     server.once('close', () => {
-      // The last bytes of the server may not have reached the program yet.
+      // The program may not have received the last bytes of the server yet.
       if (this.#server === server && !server.readableEnded) this.close()
     })
   }
@@ -229,11 +230,11 @@ class EgressConnection {
     }
     program.pipe(server)
     server.on('data', () => this.#touch())
-    // The end of the server's output ends the connection, even when the program still sends.
+    // The end of the server's output ends the connection, even if the program still sends.
     server.pipe(program)
   }
 
-  /** Reads what the program still sends: the port inside that writes to a closed socket loses what the program has not read. */
+  /** Reads on: if the socket closed early, the port inside would lose bytes that the program has not read yet. */
   #linger(): void {
     if (this.#life.signal.aborted) return
     const [program, server] = [this.#program, this.#server]
@@ -248,7 +249,7 @@ class EgressConnection {
   #refuse(refused: EgressRefusal): void {
     this.#egress.refused(refused)
     const program = this.#program
-    // A program that still writes must not be reset before it has read the reason.
+    // A program that still writes must not get a reset before it has read the reason.
     program.resume()
     program.once('finish', () => this.close())
     program.end(refusalResponse(refused, this.#egress.hosts))
@@ -256,8 +257,8 @@ class EgressConnection {
 }
 
 /**
- * `look` gets all bytes so far, and returns what it finds with the count of bytes that do not return to the stream. Resolves with
- * undefined when the stream ends before a find; rejects when it breaks off.
+ * `look` gets all bytes so far, and returns its finding and the count of bytes to remove from the stream.
+ * Resolves with undefined if the stream ends without a finding. Rejects if the stream fails.
  */
 async function readUntil<T>(
   input: Readable,

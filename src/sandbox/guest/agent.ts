@@ -1,9 +1,9 @@
-// The program inside a machine that starts other programs on request of the service.
+// The program inside a machine that starts other programs for the service.
 //
-// Its one argument is the port of the loopback that leads out; without it the machine has no such port.
+// Its one argument is the loopback port of the way out. Without it, the machine has no such port.
 //
-// It is a separate bundle that needs only Node. It runs as the same user as the programs that it starts, which can end it, stop
-// it or rewrite it: the protection of the host must not depend on it.
+// It is a separate bundle that needs only Node. It runs as the same user as the programs that it starts. They
+// can end it, stop it or rewrite it, so the protection of the host must not depend on it.
 
 import process from 'node:process'
 import { type AgentOrder, type AgentReport, LineReader, PIPES_PATH, WAY_OUT } from '../agent-messages.js'

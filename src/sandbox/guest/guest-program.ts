@@ -1,5 +1,3 @@
-// One program inside a machine.
-
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, constants, openSync } from 'node:fs'
 import { Socket } from 'node:net'
@@ -10,9 +8,9 @@ import { type AgentOrder, type AgentReport, PIPES_PATH, callMark, pipeName } fro
 type StartOrder = Extract<AgentOrder, { readonly kind: 'start' }>
 
 interface OpenPipes {
-  /** The ends of the program: input, output, errors. */
+  /** The ends that the program uses: input, output, errors. */
   readonly given: readonly number[]
-  /** The other ends of the outputs, which stay open when the service has closed its own. */
+  /** Read ends of the outputs. They keep the pipes open after the service has closed its own ends. */
   readonly kept: readonly number[]
 }
 
@@ -44,7 +42,7 @@ export class GuestProgram {
     this.#child?.kill('SIGINT')
   }
 
-  /** Stops all processes of the program before it kills the first, so that none of them starts others meanwhile. */
+  /** Stops all processes of the program before it kills the first, so that none starts others meanwhile. */
   kill(): void {
     const pid = this.#child?.pid
     if (pid === undefined) return
@@ -59,7 +57,7 @@ export class GuestProgram {
     for (const one of kin) signalProcess(one, 'SIGKILL')
   }
 
-  /** Reads what processes that the program has left behind write, so that they go on. */
+  /** Reads the output of processes that the program has left behind. Otherwise they would block on a full pipe. */
   discardOutput(): void {
     for (const fd of this.#kept)
       new Socket({ fd, readable: true, writable: false }).on('error', () => undefined).resume()
@@ -101,9 +99,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error)
 }
 
-/**
- * The processes of the call whose first process is `first`: its descendants, and processes that have left them but carry its mark.
- */
+/** The processes of the call whose first process is `first`: its descendants, and others with its mark. */
 export function kinOf(first: number, call: number): number[] {
   const kin = withDescendants(
     readProcesses(),

@@ -1,11 +1,11 @@
 // Replaces `import` statements and calls in the code of a session by code that a script may contain.
 //
-// The engine's console takes scripts and no modules. A statement therefore becomes an awaited call, and every `import(` a call of
-// a function of the session. The search skips strings, templates, comments and regular expressions.
+// The console of the engine accepts no modules. A statement therefore becomes an awaited call, and each `import(`
+// a call of a function of the session. The search skips strings, templates, comments and regular expressions.
 
 export const importerName = '__import'
 
-/** A piece of text that holds no code, or an `import`. */
+/** A piece of text that contains no code, or an `import`. */
 const TOKEN =
   /\/\/[^\n]*|\/\*[^]*?\*\/|'(?:\\[^]|[^'\\\n])*'|"(?:\\[^]|[^"\\\n])*"|`(?:\\[^]|[^`\\])*`|(?<=[=(,:[!&|?{};\n]\s*|\breturn\s+|^\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/|(?<![\w$.])import\b/g
 

@@ -1,7 +1,8 @@
 // The JavaScript driver of a session: runs pieces of code in sequence, and keeps their variables.
 //
-// It uses the protocol of `python-driver.py`. Requests arrive on descriptor 3, so that programs of the session do not read them
-// from stdin. The engine's console evaluates the code, so a name may be declared again, and `await` may stand at the top level.
+// It uses the protocol of `python-driver.py`. Requests arrive on descriptor 3, so that programs of the session
+// do not read them from stdin. The console of the engine evaluates the code, so code may redeclare a name and
+// use `await` at the top level.
 
 import { Buffer } from 'node:buffer'
 import { existsSync, writeSync } from 'node:fs'
@@ -18,7 +19,7 @@ const REQUESTS = 3
 
 const INTERRUPTED = 'interrupted\n'
 
-/** The key under which the driver leaves the code for the script that SIGINT can end. */
+/** The global key under which the driver stores the code for a script that SIGINT can end. */
 const ENTRY = "globalThis[Symbol.for('entry of the session')]"
 const entry = Symbol.for('entry of the session')
 
@@ -29,7 +30,7 @@ interface ConsoleTerms extends Runtime.EvaluateParameterType {
 
 type Evaluated = Runtime.EvaluateReturnType
 
-/** Code has called `process.exit`; the process goes on. */
+/** Code called `process.exit`. The process continues. */
 class ExitAsked extends Error {
   readonly exitCode: number
 
@@ -44,10 +45,10 @@ class Driver {
   readonly #folder = join(process.cwd(), 'artifacts')
   readonly #exit = process.exit.bind(process)
   #cells = 0
-  /** The id that the console uses for the function that receives values of expressions. */
+  /** The id by which the console knows the function that receives values of expressions. */
   #taker = ''
   #taken: unknown
-  /** Ends the code that runs, after these last words on stderr. */
+  /** Ends the running code. `words` are its last output on stderr. */
   #end: (isOk: boolean, words?: string) => void = () => {}
   #queue: Promise<void> = Promise.resolve()
 
@@ -165,7 +166,7 @@ class Driver {
 /**
  * Makes a stream write synchronously and without internal state.
  *
- * SIGINT may end code anywhere, and a stream that is interrupted in the middle of a write writes no more.
+ * SIGINT may end code anywhere, and a stream that is interrupted during a write never writes again.
  */
 function writeAtOnce(stream: NodeJS.WriteStream, descriptor: number): void {
   stream.write = (chunk: string | Uint8Array, ...rest: readonly unknown[]): boolean => {
@@ -183,7 +184,7 @@ function isEncoding(value: unknown): value is BufferEncoding {
   return typeof value === 'string' && Buffer.isEncoding(value)
 }
 
-/** Shows an error without the frames of this file and of the console. */
+/** Returns the text of an error without the frames of this file and of the console. */
 function shown(error: unknown): string {
   return inspect(error).replace(
     /\n\s+at (?:Session\.post|node:inspector)[^]*?(?=\n\s*\}|\n\s*\[cause\]|$)/,
@@ -193,7 +194,7 @@ function shown(error: unknown): string {
 
 new Driver().start()
 
-/** Writes all bytes; waits while the reader is slow, and stops when the reader is gone. */
+/** Writes all bytes. Waits while the reader is slow, and stops if the reader is gone. */
 export function writeFully(descriptor: number, chunk: string | Uint8Array): void {
   const bytes = Buffer.from(chunk)
   for (let at = 0; at < bytes.length;) {

@@ -15,7 +15,7 @@ function fail(why: string): never {
   process.exit(126)
 }
 
-// The service removes the name of the socket before it closes this connection; the mount stays.
+// The service removes the name of the socket before it closes this connection. The mount remains.
 await new Promise<void>((resolve) => {
   const first = connect(socket).on('error', () => undefined)
   first.once('close', () => resolve())
@@ -23,7 +23,7 @@ await new Promise<void>((resolve) => {
 })
 await openWayOut(Number(port), socket).catch((error: Error) => fail(`no port leads out: ${error.message}`))
 const child = spawn(command, args, { stdio: 'inherit' })
-// The whole group gets these signals, and so does the server.
+// The whole group receives these signals, so the server receives them directly.
 for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, () => undefined)
 child.on('error', (error) => fail(error.message))
 child.on('exit', (code, signal) => process.exit(exitCodeOf(code, signal)))

@@ -1,4 +1,4 @@
-// The port of the loopback that leads out: it connects programs to a socket, behind which the proxy of the service listens.
+// The loopback port of the way out. It connects programs to a socket on which the proxy of the service listens.
 
 import { type Server, type Socket, connect, createServer } from 'node:net'
 
@@ -14,7 +14,7 @@ function join(program: Socket, path: string): void {
   const outside = connect({ path, allowHalfOpen: true })
   program.setNoDelay(true)
   program.on('error', () => outside.destroy())
-  // The last bytes of the proxy may be the reason of a refusal.
+  // The last bytes of the proxy may contain the reason of a refusal.
   outside.on('error', () => program.destroySoon())
   program.pipe(outside).pipe(program)
 }

@@ -1,4 +1,4 @@
-// A container for each session, by Docker or Podman, from a local image; the service starts programs in it one by one.
+// A container of Docker or Podman for each session, from a local image. The service starts programs in it one by one.
 
 import { constants } from 'node:os'
 import process from 'node:process'
@@ -68,7 +68,7 @@ export class ContainerDriver implements MachineDriver {
     return this.#started(engine, image, spec, place)
   }
 
-  /** Removes containers of dead owners that left folders on this host; services on other hosts may use the same engine. */
+  /** Removes containers of dead owners that left folders on this host. Services on other hosts may use the same engine. */
   async removeRemains(owners: ReadonlySet<string>): Promise<void> {
     if (owners.size === 0) return
     const engine = await this.#found()
@@ -123,7 +123,6 @@ function readiness({ stdout }: Child): Promise<boolean> {
 
 export type TemplateImage = Pick<SandboxTemplate, 'language' | 'image'>
 
-/** The images of languages, for templates that name none. */
 const usualImages: Readonly<Record<SandboxLanguage, string>> = {
   python: 'python:3-slim',
   node: 'node:22-slim',
@@ -133,13 +132,13 @@ function imageOf({ language, image }: TemplateImage): string {
   return image ?? usualImages[language]
 }
 
-/** The engines in order of preference: the service uses the first that answers. */
+/** The engines in order of preference. The service uses the first that answers. */
 const engines = ['docker', 'podman'] as const
 
-/** A running engine answers within moments; one that is starting takes longer. */
+/** A running engine answers within moments. One that is starting takes longer. */
 const ANSWER_MS = 20_000
 
-/** Variables that the command needs to find its engine; it gets no others. */
+/** The only variables that the command gets. It needs them to find its engine. */
 const PASSED =
   /^(?:PATH|HOME|USER|LANG|TMPDIR|TEMP|TMP|SystemRoot|USERPROFILE|APPDATA|ProgramData|DBUS_SESSION_BUS_ADDRESS|XDG_\w+|DOCKER_\w+|CONTAINERS?_\w+)$/i
 
@@ -170,7 +169,7 @@ class ContainerEngine {
     return this.#runtime.spawn(this.#spec(args, variables))
   }
 
-  /** A variable on the command line: its value is written only when the command itself would read a variable of that name. */
+  /** A variable on the command line. Its value is included only if the command itself would read a variable of that name. */
   written(name: string, value: string): string {
     return PASSED.test(name) ? `${name}=${value}` : name
   }
@@ -194,13 +193,13 @@ async function findEngine(runtime: Runtime, folders: readonly string[]): Promise
   throw new RuntimeUnusable(why, 'install Docker or Podman, and start it')
 }
 
-/** The line that says why a command has failed: warnings may precede it, and advice may follow. */
+/** The line that says why a command has failed. Warnings may precede it, and advice may follow. */
 function reasonIn(text: string): string {
   const lines = text.trim().split('\n')
   return lines.find((line) => /\b(?:error|cannot)\b/i.test(line)) ?? lines[0] ?? ''
 }
 
-/** The first program ends with its stdin; after this time the service asks the engine to remove the container. */
+/** The first program ends with its stdin. After this time the service asks the engine to remove the container. */
 const STOP_MS = 5000
 
 const interpreters = { python: 'python3', node: 'node' } as const
@@ -216,7 +215,7 @@ class ContainerMachine implements HostMachine {
   readonly #terms: ContainerTerms
   readonly #programs = new Set<ContainerProgram>()
   #calls = 0
-  /** Why the machine must end; the first reason counts. */
+  /** Why the machine must end. The first reason is kept. */
   #reason: MachineEnd | undefined
 
   /** `child` is the command that runs the container. */
@@ -268,7 +267,7 @@ class ContainerMachine implements HostMachine {
     await this.ended
   }
 
-  /** Kills the commands of programs, which may not notice the end of their container. */
+  /** Kills the commands of programs, because they may not notice the end of their container. */
   #finish(): MachineEnd {
     this.#reason ??= { reason: 'died', message: 'its container has ended' }
     for (const program of this.#programs) program.abandon()
@@ -276,14 +275,13 @@ class ContainerMachine implements HostMachine {
   }
 }
 
-/** The label and name prefix by which the service finds its containers. */
 const LABEL = 'mcps-sandbox'
 
 /** Processes that belong to no program: the first one, its children, and the commands that end a call. */
 const OWN_PROCESSES = 8
 
 /**
- * The first program waits for processes without parents; it ends with its stdin, and all others end with it.
+ * The first program waits for orphaned processes. It ends with its stdin, and all others end with it.
  *
  * It prints a line when programs can be started.
  */
@@ -297,8 +295,8 @@ interface ContainerTerms {
 }
 
 /**
- * `keepsUser`: the engine is rootless Podman, which maps users to different numbers. There are no limits of single processes: an
- * engine that gets one drops those of its configuration.
+ * `keepsUser`: the engine is rootless Podman, which maps users to different numbers. Single processes get no
+ * limits, because an engine that gets one drops the limits of its configuration.
  */
 function runArguments({ name, image, place, spec }: ContainerTerms, keepsUser: boolean): string[] {
   const { uid, gid } = place.identity ?? { uid: process.getuid?.() ?? 1000, gid: process.getgid?.() ?? 1000 }
@@ -333,8 +331,8 @@ function mount({ hostPath, guestPath, isReadOnly }: SandboxVolume): string {
 /**
  * Starts a program inside, because an engine neither reports nor kills single processes.
  *
- * The first line that the shell writes to stderr is its process number, which the program keeps when it replaces the shell, or
- * the reason of a failed start. All processes that the program starts inherit the mark of its call.
+ * The first line that the shell writes to stderr is its process number, which the program keeps when it replaces
+ * the shell, or the reason of a failed start. All processes that the program starts inherit the mark of its call.
  */
 const START = `command -v "$1" >/dev/null 2>&1 || { echo "$1: ENOENT" >&2; exit 127; }
 echo "$$" >&2
@@ -342,7 +340,7 @@ exec "$@"`
 
 const INTERRUPT = 'kill -INT "$1"'
 
-/** Stops all processes of the call before it kills the first, so that none of them starts others meanwhile. */
+/** Stops all processes of the call before it kills the first, so that none can start others in the meantime. */
 const KILL = `marked() {
   for folder in /proc/[0-9]*; do
     tr '\\0' '\\n' 2>/dev/null < "$folder/environ" | grep -qx "${callMark}=$1" && echo "\${folder#/proc/}"
@@ -368,12 +366,12 @@ class ContainerProgram implements GuestProcess {
   readonly exited: Promise<GuestExit>
   readonly #child: Child
   readonly #runInside: (script: string, argument?: string) => void
-  /** Resolves with the number of the process; undefined when it was not started. */
+  /** Resolves with the number of the process, or with undefined if it did not start. */
   readonly #pid = new Deferred<string | undefined>()
   #firstLine = ''
   #hasBegun = false
 
-  /** `child` is the command; `runInside` runs a script, whose argument is the call unless another one is given. */
+  /** `child` is the command. `runInside` runs a script with the given argument, or with the mark of the call. */
   constructor(child: Child, runInside: (script: string, argument?: string) => void) {
     this.#child = child
     this.#runInside = runInside
@@ -402,12 +400,11 @@ class ContainerProgram implements GuestProcess {
     this.#runInside(KILL)
   }
 
-  /** Kills the command: the container is gone, so no process inside can end it. */
+  /** Kills the command. The container is gone, so no process inside can end it. */
   abandon(): void {
     this.#child.signal('SIGKILL')
   }
 
-  /** The exit of the program, from the exit of its command. */
   async #exit({ code, signal, spawnError }: ChildExit): Promise<GuestExit> {
     const none = { code: undefined, signal: undefined }
     if (spawnError !== undefined) return { ...none, failure: spawnError }

@@ -1,8 +1,8 @@
 // Limits the disk space of machines.
 //
-// `du` measures one folder at a time for all machines, as a child with low priority: it follows no links, and uses no time or
-// memory of the service. `du` does not count removed files that a program still holds open. The watch therefore keeps a reserve:
-// when the disk of the host is nearly full, it ends the machine that has written most.
+// `du` measures one folder at a time, as a child with low priority: it follows no links, and uses no time or
+// memory of the service. `du` does not count removed files that a program still has open. The watch therefore
+// keeps a reserve: if the disk of the host is nearly full, it ends the machine that has written most.
 
 import { readdir, statfs } from 'node:fs/promises'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
@@ -16,7 +16,7 @@ const IDLE_ROUNDS = 5
 /** A folder that takes longer has more files than a session may have. */
 const DU_MS_MAX = 30_000
 
-/** Each file takes an inode of the host, however small it is. */
+/** Each file takes an inode of the host, even an empty one. */
 const FILES_MAX = 250_000
 
 const MiB = 1024 * 1024
@@ -26,24 +26,24 @@ const GiB = 1024 * MiB
 const RESERVE_SHARE = 1 / 20
 const RESERVE_BYTES_MAX = 2 * GiB
 
-/** A machine that has written less since its start does not fill the disk. */
+/** A machine that has written less since its start is not the one that fills the disk. */
 const WRITTEN_BYTES_MIN = 16 * MiB
 
 export interface WatchedFiles {
   readonly folder: string
   readonly diskGiB: number
-  /** Bytes in the folder before the machine started: they may stay, so that a full session can remove files. */
+  /** Bytes in the folder before the start. They are allowed, so that a full session can remove files. */
   readonly heldBytes: number
 }
 
 export interface WatchedMachine {
   /** Whether a call waits for programs of the machine. */
   isBusy(): boolean
-  /** Bytes that its processes have written; undefined when that is unknown. */
+  /** Bytes that the processes of the machine have written. Undefined if unknown. */
   written(): number | undefined
-  /** Folders in memory, whose size limit does not bound the number of empty files. */
+  /** Folders in memory. Their size limit does not limit the number of empty files. */
   readonly memoryFolders: readonly string[]
-  /** Ends the machine because this limit was reached; `limit` names it in words. */
+  /** Ends the machine because it reached a limit. `limit` names the limit in words. */
   full(limit: string): void
 }
 
@@ -65,7 +65,7 @@ export class DiskWatch {
     this.#runtime = runtime
   }
 
-  /** The bytes in a folder that no machine uses; a running machine would write faster than `du` measures. */
+  /** The bytes in a folder that no machine uses. A running machine would write faster than `du` measures. */
   async held(folder: string): Promise<number> {
     if ((await readdir(folder)).length === 0) return 0
     const kibibytes = await this.#du(['-skx'], folder)
@@ -119,7 +119,7 @@ export class DiskWatch {
       this.#end(watched, `the limit of ${FILES_MAX} files`)
   }
 
-  /** The number that `du` prints; undefined when the folder is gone, Infinity when it has too many files to count. */
+  /** The number that `du` prints. Undefined if the folder is gone, Infinity if it has too many files to count. */
   async #du(options: readonly string[], folder: string): Promise<number | undefined> {
     const measure = ['nice', 'du', ...options, '--', folder] as const
     const { stdout, isLate } = await systemProgram(this.#runtime, measure, DU_MS_MAX)

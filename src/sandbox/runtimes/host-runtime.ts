@@ -1,4 +1,4 @@
-// The runtime of sessions on this host, and what their machines need: folders, users, volumes, and a watch on the disk.
+// The runtime of sessions on this host: folders, users, volumes, and a watch on the disk.
 //
 // A driver isolates the machines in one way: bubblewrap, or a container.
 
@@ -19,7 +19,6 @@ export function temporaryBytes(memoryMiB: number): number {
   return Math.floor(memoryMiB / 4) * MiB
 }
 
-/** The parts of the host that the next machine of a session gets. */
 export interface MachinePlace {
   readonly folder: string
   /** Undefined means the user of the service. */
@@ -29,18 +28,17 @@ export interface MachinePlace {
   readonly owner: string
 }
 
-/** A machine on this host, whose files are watched. */
 export interface HostMachine extends Machine, WatchedMachine {}
 
 export interface MachineDriver {
   readonly id: string
   readonly isolation: SandboxIsolation
   readonly limitsHosts: boolean
-  /** As the probe of a runtime. `identity` is the user of a machine, when it is not that of this process. */
+  /** As `probe` of a runtime. `identity` is the user of a machine, if that is not the user of this process. */
   probe(identity: HostIdentity | undefined): Promise<string>
   /** @throws MachineStartError */
   start(spec: MachineSpec, place: MachinePlace): Promise<HostMachine>
-  /** Removes what services that were killed have left, beside their folders; absent where nothing outlives a service. */
+  /** Removes the remains of killed services outside their folders. Absent if nothing outlives a service. */
   removeRemains?(owners: ReadonlySet<string>): Promise<void>
 }
 
@@ -86,7 +84,7 @@ export class HostRuntime implements SandboxRuntime {
     return machine
   }
 
-  /** Stops the machine first: a running program could create files during their removal. */
+  /** Stops the machine first, because a running program could create files during their removal. */
   async discard(sessionId: string): Promise<void> {
     await this.#stop((session) => session === sessionId)
     await this.#folder.discard(sessionId)

@@ -1,7 +1,8 @@
 // The user of a machine on the host.
 //
-// A service that runs as root gives each session a separate user, with a number far above those of people and programs, so that
-// no session can touch the files of another or of the host. Any other service runs its sessions as its user.
+// A service that runs as root gives each session a separate user, whose number is far above those of people and
+// programs. So no session can access the files of another or of the host. Any other service runs its sessions
+// as its own user.
 
 import process from 'node:process'
 import type { Runtime } from '../../runtime/runtime.js'
@@ -23,14 +24,14 @@ export class Identities {
   readonly #bySession = new Map<string, number>()
   #next: number
 
-  /** `fixed` is the user of all sessions. The first number is random, so that services on the same host use different ones. */
+  /** `fixed` is the user of all sessions. The first number is random, so that services on one host use different ones. */
   constructor(isRoot: boolean, fixed: HostIdentity | undefined, runtime: Pick<Runtime, 'random'>) {
     this.#isRoot = isRoot
     this.#fixed = fixed
     this.#next = Math.floor(runtime.random() * IDS)
   }
 
-  /** Returns undefined for the user of the service itself, when that is not root. */
+  /** Returns undefined for the user of the service itself, if that is not root. */
   of(sessionId: string): HostIdentity | undefined {
     if (!this.#isRoot) return undefined
     if (this.#fixed !== undefined) return this.#fixed
@@ -44,7 +45,7 @@ export class Identities {
 
   #take(sessionId: string): number {
     const taken = new Set(this.#bySession.values())
-    // There are more numbers than a service may have sessions.
+    // There are more numbers than sessions, so the loop ends.
     do this.#next = (this.#next + 1) % IDS
     while (taken.has(this.#next))
     this.#bySession.set(sessionId, this.#next)
@@ -56,7 +57,7 @@ export class Identities {
 const ID_MAX = 4_294_967_294
 
 /**
- * The user and the group of `uid:gid`. Undefined means those of this process, which cannot switch to others.
+ * Parses `uid:gid`. Undefined means the user and group of this process, which cannot switch to others.
  *
  * @throws RuntimeUnusable
  */

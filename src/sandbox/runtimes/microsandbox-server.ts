@@ -1,7 +1,7 @@
 // Sessions on a microsandbox server of the versions 0.2: small virtual machines, controlled by JSON-RPC over HTTP.
 //
-// The server runs code and commands and responds when they have ended. It reports no output meanwhile and interrupts nothing, so
-// a run that takes too long ends with its session.
+// The server runs code and commands and responds after they have ended. It reports no output before that and
+// cannot interrupt a run, so a run that takes too long ends with its session.
 
 import { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
@@ -25,9 +25,9 @@ import {
 
 const PROBE_MS = 5000
 const STOP_MS = 30_000
-/** The extra time of a response, after the timeout that the server got. */
+/** The extra time for a response, in addition to the timeout that the server got. */
 const MARGIN_MS = 5000
-/** A response above this limit does not come from such a server. */
+/** A longer response does not come from such a server. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 const methods = { Code: 'sandbox.repl.run', Command: 'sandbox.command.run' } as const
@@ -90,7 +90,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
 
   async sweep(): Promise<void> {}
 
-  /** Each session has stopped its machine. */
+  /** Each session stops its machine itself. */
   async close(): Promise<void> {}
 
   #machine(sandbox: string, language: string): Machine {
@@ -114,7 +114,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
     }
   }
 
-  /** The program of one request, which is sent only once: after a failure, the part that has run is unknown. */
+  /** The program of one request. The request is sent only once, because after a failure it may have run in part. */
   #process(called: keyof typeof methods, params: object, timeoutMs: number, end: End): GuestProcess {
     const method = methods[called]
     const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
@@ -146,7 +146,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
     }
   }
 
-  /** Returns the result. @throws SandboxError when the server cannot be used, another error when the request fails */
+  /** Returns the result. @throws SandboxError if the server cannot be used, another error if the request fails */
   async #call(method: string, params: object, timeoutMs: number, signal?: AbortSignal): Promise<unknown> {
     const unusable = (why: string): SandboxError =>
       sandboxError('CONNECTION_ERROR', `the microsandbox server: ${why}`, { method })
@@ -200,7 +200,7 @@ function messageOf(error: unknown): string {
   return typeof message === 'string' ? message : 'no reason given'
 }
 
-/** The server calls all code a success. An uncaught error is known by the beginning of its line; a warning begins with a file. */
+/** The server reports success for all code. The line of an uncaught error begins like this; a warning begins with a file. */
 const UNCAUGHT =
   /^(?:Traceback \(most recent call last\):|Uncaught |[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit)(?::|$))/m
 

@@ -13,7 +13,7 @@ import { type AgentOrder, type AgentReport, LineReader } from '../../agent-messa
 import type { GuestExit, GuestProcess } from '../../runtime.js'
 import { type MachinePipes, MachineProgram } from './machine-program.js'
 
-/** The most programs of a machine that run at a time; the service asks for fewer. */
+/** The most programs that run at a time in a machine. The service needs fewer. */
 const PROGRAMS_MAX = 64
 
 /** The most bytes of an order: the limit of Linux for arguments and variables. */
@@ -23,7 +23,7 @@ const WAITING_BYTES_MAX = 32 * 1024 * 1024
 
 const REPORT_BYTES_MAX = 4096
 
-/** The most characters of the reason that the agent reports; a program may have forged it. */
+/** The most characters of a reason in a report, which a program may have forged. */
 const FAILURE_LENGTH_MAX = 500
 
 const notStarted = { code: undefined, signal: undefined }
@@ -47,7 +47,7 @@ export class AgentLink {
   #isReady = false
   #end: GuestExit | undefined
 
-  /** `onBroken` is called when the agent breaks the protocol; the link reads nothing after that. */
+  /** Calls `onBroken` if the agent breaks the protocol. The link reads nothing after that. */
   constructor(
     { stdin, stdout }: { readonly stdin: Writable; readonly stdout: Readable },
     pipes: MachinePipes,
@@ -62,12 +62,11 @@ export class AgentLink {
     stdout.on('data', (chunk: Buffer) => this.#read(chunk))
   }
 
-  /** The number of programs that the service waits for. */
   get running(): number {
     return this.#programs.size
   }
 
-  /** `explained` adds to an exit that the agent reports the limit that caused it. */
+  /** `explained` adds the limit that caused an exit to the reported exit. */
   run(command: AgentCommand, explained: (exit: GuestExit) => GuestExit = (exit) => exit): GuestProcess {
     const id = ++this.#last
     const program = new MachineProgram(this.#clock, (kind) => this.#send({ kind, id }), explained)
@@ -81,7 +80,7 @@ export class AgentLink {
     return program
   }
 
-  /** Ends every program with this exit when the machine is gone. */
+  /** Ends every program with this exit after the machine has ended. */
   end(exit: GuestExit): void {
     this.#end ??= exit
     for (const program of this.#programs.values()) program.end(this.#end)

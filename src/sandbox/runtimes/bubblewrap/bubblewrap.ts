@@ -1,4 +1,4 @@
-// The runtime that needs nothing but bubblewrap: namespaces of Linux, a filter of system calls, and limits.
+// The runtime that needs only bubblewrap: namespaces of Linux, a filter of system calls, and limits.
 
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -44,7 +44,7 @@ export class BubblewrapDriver implements MachineDriver {
   }
 }
 
-/** Programs inside see the name, so it carries no fact of the service. */
+/** Programs inside see the name, so it reveals nothing about the service. */
 function scopeName(): string {
   return `mcps-sandbox-${randomBytes(8).toString('hex')}`
 }
@@ -52,13 +52,11 @@ function scopeName(): string {
 /** The first version with `--disable-userns`. */
 const VERSION_MIN = [0, 8] as const
 
-/** The time limit of a trial; a machine that does nothing takes milliseconds. */
+/** The time limit of a trial. A machine that does nothing takes milliseconds. */
 const TRY_MS = 20_000
 
 /**
- * `name` must be unique among scopes; `identity` is the user of a machine, when it is not that of this process.
- *
- * @throws RuntimeUnusable
+ * `name` must be unique among scopes. `identity` is the user of a machine if it differs. @throws RuntimeUnusable
  */
 export async function probeBubblewrap(
   runtime: Runtime,

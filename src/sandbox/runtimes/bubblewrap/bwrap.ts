@@ -1,4 +1,4 @@
-// bwrap: where it is, its options for a machine and for other programs, and what it reads and writes on descriptors.
+// bwrap: its place, its options for a machine and for other programs, and the data on its descriptors.
 //
 // The service writes the options to a descriptor, so that no list of processes shows them, on the host or inside.
 
@@ -13,14 +13,13 @@ import { type MachineSpec, RuntimeUnusable } from '../../runtime.js'
 import type { OpenVolume } from '../../volumes.js'
 import { seccompFilter } from './seccomp.js'
 
-/** The programs of the host that confine others, and the filter of system calls. */
 export interface Bwrap {
   readonly bwrap: string
   readonly prlimit: string
   readonly filter: Buffer
 }
 
-/** Finds them in system folders and `programs`. @throws RuntimeUnusable */
+/** Finds the programs in system folders and `programs`. @throws RuntimeUnusable */
 export function findBwrap(programs: readonly string[] = []): Bwrap {
   if (process.platform !== 'linux')
     throw new RuntimeUnusable('it runs on Linux only', 'use the runtime container')
@@ -45,7 +44,7 @@ export const FIRST_PATH = '/.first'
 /** The user inside, independent of the user on the host. */
 const GUEST_ID = '1000'
 
-/** Descriptors of the child, from 3 on, by their content. */
+/** The content of the descriptors of the child, from 3 on. */
 export const descriptors = { args: 3, info: 4, seccomp: 5, agent: 6, first: 7, firstFile: 8 } as const
 
 /** Files that the name service and the tools of the system need. */
@@ -59,7 +58,7 @@ export const guestFiles: readonly (readonly [path: string, content: string])[] =
   ['/etc/nsswitch.conf', 'passwd: files\ngroup: files\nhosts: files dns\n'],
 ]
 
-/** Files that are the same on every machine of a kind and hold no secret: the linker, alternatives, certificates, time zones. */
+/** Files that are the same on all machines of a kind and hold no secret: linker, alternatives, certificates, time zones. */
 const systemPaths: readonly string[] = [
   ['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives'],
   ['ssl/certs', 'ssl/openssl.cnf', 'ca-certificates', 'pki/tls/certs', 'pki/ca-trust'],
@@ -69,7 +68,7 @@ const systemPaths: readonly string[] = [
 /** With the network of the host, programs resolve names as the host does. */
 const systemResolverPaths: readonly string[] = ['/etc/resolv.conf', '/etc/host.conf']
 
-/** Files that may hold secrets: the command line of the kernel, keys of the service's user, tables of the kernel. */
+/** Files that may hold secrets: the command line of the kernel, keys of the service's user, kernel tables. */
 const HIDDEN_IN_PROC = ['cmdline', 'keys', 'key-users', 'kcore', 'timer_list', 'sched_debug', 'latency_stats']
 
 export interface BwrapTerms {
@@ -82,13 +81,13 @@ export interface BwrapTerms {
   readonly readOnlyPaths: readonly string[]
 }
 
-/** The options as bwrap reads them from a descriptor. @throws Error for an option with a NUL, which would begin another option */
+/** Encodes the options for a descriptor. @throws Error for an option with a NUL, which would begin another option */
 export function optionBytes(options: readonly string[]): Buffer {
   if (options.some((option) => option.includes('\0'))) throw new Error('a path or a variable has a NUL')
   return Buffer.from(options.map((option) => `${option}\0`).join(''))
 }
 
-/** The namespaces and rights of a confined program; bwrap reads the filter of system calls from `filter`. */
+/** The namespaces and rights of a confined program. bwrap reads the filter of system calls from `filter`. */
 export function confinement(isHostNetwork: boolean, filter: number): string[] {
   return [
     ['user', 'ipc', 'pid', 'uts', 'cgroup'].map((name) => `--unshare-${name}`),
@@ -122,15 +121,15 @@ export function machineOptions(terms: BwrapTerms): string[] {
       guestPath,
     ]),
     ['--ro-bind-data', String(descriptors.agent), AGENT_PATH],
-    // The user cannot read this program, so the kernel lets the user neither read nor write the memory of its process.
+    // The user cannot read this program, so the kernel does not let the user read or write the memory of its process.
     ['--perms', '0111', '--ro-bind-data', String(descriptors.first), FIRST_PATH],
-    // Both are in memory, and no limit applies to them.
+    // Both are in memory without a size limit, so they must not be writable.
     ['--remount-ro', '/dev', '--remount-ro', '/'],
     ['--chdir', WORKSPACE],
   ].flat()
 }
 
-/** Mounts `/proc` without the files that show facts of the host, and without write access for root to settings of the kernel. */
+/** Mounts `/proc` without files that reveal facts of the host. Settings of the kernel are read-only, even for root. */
 export function procMounts(): string[] {
   const hidden = HIDDEN_IN_PROC.map((name) => `/proc/${name}`).filter((path) => existsSync(path))
   return [
@@ -144,7 +143,7 @@ export function procMounts(): string[] {
 }
 
 /**
- * The programs and libraries of the host, read-only: `/usr`, the links or folders at the root that lead to it, and system files.
+ * The programs and libraries of the host, read-only: `/usr`, the paths at the root that lead to it, and system files.
  */
 export function systemMounts(isHostNetwork: boolean): string[] {
   const atRoot = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].flatMap((path) => {
@@ -160,7 +159,7 @@ export function systemFiles(isHostNetwork: boolean): readonly string[] {
   return isHostNetwork ? [...systemPaths, ...systemResolverPaths] : systemPaths
 }
 
-/** Writes what bwrap reads from a descriptor. The pipe is read to its end, so that it is closed when bwrap has closed its side. */
+/** Writes the data of a descriptor of bwrap. Reads the pipe to its end, so that it closes when bwrap closes its side. */
 export function give(pipe: Duplex | undefined, content: string | Uint8Array): void {
   pipe
     ?.on('error', () => undefined)
@@ -168,7 +167,7 @@ export function give(pipe: Duplex | undefined, content: string | Uint8Array): vo
     .end(content)
 }
 
-/** The number on the host of the first process inside, which bwrap writes to the descriptor of `--info-fd` as soon as it exists. */
+/** Resolves with the host's number of the first process inside, which bwrap writes to `--info-fd` when it exists. */
 export function firstProcess(info: Readable | undefined): Promise<number> {
   return new Promise((resolve) => {
     let text = ''

@@ -1,7 +1,7 @@
-// The interpreters of a machine: their places on the host, and the other files that must be bound for them.
+// The interpreters of a machine: their places on the host, and the other files that a machine must mount for them.
 //
-// No interpreter runs on the host, since code of a session may have changed the files that it loads. The service only looks at
-// its files, and accepts no interpreter from a volume.
+// The host runs no interpreter, because code of a session may have changed the files that it loads. The service
+// only inspects its files, and accepts no interpreter from a volume.
 
 import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync } from 'node:fs'
 import { Buffer } from 'node:buffer'
@@ -15,7 +15,7 @@ import { isTooWide, overlap } from '../../volumes.js'
 
 export interface GuestInterpreter {
   readonly program: string
-  /** Files and folders of the host that it needs in addition to `/usr`. */
+  /** Files and folders of the host that the interpreter needs in addition to `/usr`. */
   readonly paths: readonly string[]
 }
 
@@ -39,7 +39,6 @@ export function findInterpreter(wanted: WantedInterpreter, programs: readonly st
   return found
 }
 
-/** The Node that runs the service, which runs the agent too. */
 export function nodeItself(): GuestInterpreter {
   return located(process.execPath, 'node')
 }
@@ -70,7 +69,7 @@ function located(path: string, language: SandboxLanguage): GuestInterpreter {
   throw misconfigured(`${path} is in no folder of its own: all of ${wide} would be seen by sessions`)
 }
 
-/** The interpreter on which a virtual environment is based; undefined for a folder that is no virtual environment. */
+/** Returns the interpreter on which a virtual environment is based, or undefined for another folder. */
 function baseOf(environment: string): string | undefined {
   const file = join(environment, 'pyvenv.cfg')
   const settings = existsSync(file) ? readFileSync(file, 'utf8') : ''
@@ -78,7 +77,7 @@ function baseOf(environment: string): string | undefined {
   return home === undefined ? undefined : join(home, 'python3')
 }
 
-/** `/opt/python` of `/opt/python/bin/python3`. */
+/** `/opt/python` for `/opt/python/bin/python3`. */
 function prefixOf(program: string): string {
   const folder = dirname(program)
   return dirname(existsSync(folder) ? realpathSync(folder) : folder)

@@ -1,7 +1,8 @@
-// One program in a machine, as the service sees it, and the named pipes through which it exchanges bytes with the service.
+// One program in a machine, as the service sees it, and the named pipes that connect the program with the service.
 //
-// The pipes lie in a folder of the service that the machine sees read-only: programs inside can open pipes, and make, rename or
-// replace none. The kernel holds what is written and not yet read, so a program that writes faster than the service reads waits.
+// The pipes lie in a folder of the service that the machine sees read-only: programs inside can open pipes, but
+// cannot make, rename or replace any. The kernel keeps unread bytes, so a program that writes faster than the
+// service reads must wait.
 
 import { Buffer } from 'node:buffer'
 import { chmodSync, chownSync, closeSync, constants, mkdirSync, openSync, readSync } from 'node:fs'
@@ -18,7 +19,7 @@ import { systemProgram } from '../../host-program.js'
 import type { GuestExit, GuestProcess } from '../../runtime.js'
 import type { HostIdentity } from '../identities.js'
 
-/** The programs for which one `mkfifo` makes pipes, before they are needed. */
+/** The programs for which one `mkfifo` makes pipes in advance. */
 const PROGRAMS_AT_ONCE = 16
 
 const MKFIFO_MS = 20_000
@@ -26,7 +27,7 @@ const MKFIFO_MS = 20_000
 export class MachinePipes {
   readonly folder: string
   readonly #runtime: Runtime
-  /** The user of the machine, when it is not that of the service. */
+  /** The user of the machine, if that is not the user of the service. */
   readonly #owner: HostIdentity | undefined
   /** The last program that has pipes. */
   #made = 0
@@ -38,19 +39,19 @@ export class MachinePipes {
     this.#runtime = runtime
     this.#owner = owner
     mkdirSync(folder, { mode: 0o700 })
-    // The user of the machine may open what is in the folder.
+    // The user of the machine may open files in the folder, but not list them.
     if (owner !== undefined) chmodSync(folder, 0o711)
     this.#makeAhead(1)
   }
 
-  /** The paths of the input, the output and the errors of a program; the ids count from 1. */
+  /** The paths of the input, the output and the errors of a program. Ids count from 1. */
   async of(id: number): Promise<string[]> {
     while (id > this.#made) await this.#make()
     this.#makeAhead(id)
     return this.#paths(id)
   }
 
-  /** Gives a file in the folder to the user of the machine. */
+  /** Makes the user of the machine the owner of a file in the folder. */
   hand(path: string): void {
     if (this.#owner !== undefined) chownSync(path, this.#owner.uid, this.#owner.gid)
   }
@@ -65,7 +66,7 @@ export class MachinePipes {
     return [0, 1, 2].map((stream) => join(this.folder, pipeName(id, stream)))
   }
 
-  /** A failure shows when the pipes are needed. */
+  /** A failure here is ignored. It shows again when the pipes are needed. */
   #makeAhead(id: number): void {
     if (id + PROGRAMS_AT_ONCE / 2 > this.#made) void this.#make().catch(() => undefined)
   }
@@ -127,10 +128,10 @@ export class MachineProgram implements GuestProcess {
     void this.#begun.promise.then(() => this.#send('kill'))
   }
 
-  /** Opens the pipes without waiting for the other ends; the order to start follows. */
+  /** Opens the pipes without waiting for the other ends. The order to start follows. */
   begin(paths: readonly string[]): void {
     this.#paths = paths
-    // A descriptor that could also read keeps the input until the agent has opened its end.
+    // A descriptor with read access keeps written input until the agent has opened its end.
     const access = [constants.O_RDWR, constants.O_RDONLY, constants.O_RDONLY]
     const [input, stdout = -1, stderr = -1] = openAll(paths, access)
     this.#input = input
@@ -138,7 +139,7 @@ export class MachineProgram implements GuestProcess {
     this.#begun.resolve()
   }
 
-  /** The agent has opened its ends: the kernel would forget the input of a pipe that no process has open. False the second time. */
+  /** Begins the input. The agent must have opened its ends, or the kernel may drop the input. False the second time. */
   started(): boolean {
     if (typeof this.#input !== 'number') return false
     this.#input = new Socket({ fd: this.#input, readable: false, writable: true })
@@ -147,7 +148,7 @@ export class MachineProgram implements GuestProcess {
     return true
   }
 
-  /** Closes the pipes and ends the streams. The exit of a program that has run waits for the reader of long output. */
+  /** Closes the pipes and ends the streams. The exit of a program that ran waits for the reader of long output. */
   end(exit: GuestExit): void {
     const streams = [this.stdout, this.stderr]
     if (typeof this.#input === 'number') closeSync(this.#input)
@@ -162,12 +163,12 @@ export class MachineProgram implements GuestProcess {
   }
 }
 
-/** Bytes that pass at full speed, such as a file that a client reads. */
+/** Bytes that pass at full speed, for example a file that a client reads. */
 const BURST_BYTES = 16 * 1024 * 1024
 
 /**
- * After its burst a stream reads a chunk (64 KiB at most) in a millisecond: long output is read only to be dropped, and a program
- * that writes without end would take a processor of the host for itself and another one for the service.
+ * After its burst a stream passes one chunk (64 KiB at most) per millisecond. Most long output is dropped, and a
+ * program that writes without end would otherwise occupy one processor of the host, and the service a second one.
  */
 export function paced(clock: Pick<Clock, 'setTimer'>): Transform {
   let bytes = 0
@@ -180,7 +181,7 @@ export function paced(clock: Pick<Clock, 'setTimer'>): Transform {
   })
 }
 
-/** Leaves none open when one of them cannot be opened. */
+/** Closes all opened files if one of them cannot be opened. */
 function openAll(paths: readonly string[], access: readonly number[]): number[] {
   const opened: number[] = []
   try {
@@ -193,7 +194,7 @@ function openAll(paths: readonly string[], access: readonly number[]): number[] 
   }
 }
 
-/** The most bytes that are read after the end of a program: a pipe holds no more, unless other processes go on writing. */
+/** The most bytes that are read after the end of a program. A pipe holds no more, unless processes still write. */
 const LAST_BYTES_MAX = 1024 * 1024
 
 const READ_BYTES = 64 * 1024
@@ -211,7 +212,7 @@ class PipeReader {
     this.#socket.pipe(stream, { end: false })
   }
 
-  /** The remaining bytes of the pipe are read immediately: processes that the program has left behind may keep it open for ever. */
+  /** Reads the remaining bytes immediately: processes that the program left behind may keep it open for ever. */
   end(): void {
     const [socket, stream] = [this.#socket, this.#stream]
     socket.unpipe(stream)

@@ -39,9 +39,8 @@ import { errorText } from '../../../text/error-text.js'
 /** The kernel ends the processes of a machine immediately, unless one of them waits for a device. */
 const KILL_WAIT_MS = 2000
 
-/** The findings of the probe on this host. */
 export interface BubblewrapHost extends Bwrap {
-  /** Undefined where the memory of all programs of a machine cannot be limited. */
+  /** Undefined if the memory of all programs of a machine together cannot be limited. */
   readonly scopes: Scopes | undefined
   readonly agent: Buffer
   /** A shell, which is the first process of each machine. */
@@ -55,7 +54,7 @@ interface StartTerms {
   readonly spec: MachineSpec
   readonly place: MachinePlace
   readonly interpreter: GuestInterpreter
-  /** The name of its scope, which no other machine has. Programs inside see it, so it carries no fact. */
+  /** The unique name of the scope. Programs inside see it, so it reveals nothing. */
   readonly name: string
 }
 
@@ -71,10 +70,10 @@ class BubblewrapMachine implements HostMachine {
   readonly #startedAt: string | undefined
   readonly #memoryKills: MemoryKills
   readonly #env: Readonly<Record<string, string>>
-  /** Why the machine must end; the first reason counts. */
+  /** Why the machine must end. The first reason is kept. */
   #reason: MachineEnd | undefined
 
-  /** `first` is the host's number of the first process in the namespace; `clean` removes what the machine used. */
+  /** `first` is the host's number of the first process inside. `clean` removes the resources of the machine. */
   constructor(
     { runtime, host, spec, interpreter }: StartTerms,
     child: Child,
@@ -98,7 +97,7 @@ class BubblewrapMachine implements HostMachine {
     this.ended = child.exited.then(async () => {
       const end = this.#reason ?? this.#ownEnd()
       this.#memoryKills.close()
-      // Calls fail when the machine has ended, so that the next call of the session starts another one.
+      // Calls fail after the machine has ended, so that the next call of the session starts another one.
       await clean().finally(() => this.link.end(exitWith(end)))
       return end
     })
@@ -126,7 +125,7 @@ class BubblewrapMachine implements HostMachine {
     await this.ended
   }
 
-  /** Names the limit that ended a program since the count of kills `since`, or prevented its start. */
+  /** Adds the limit that ended a program since the count of kills `since`, or that prevented its start. */
   #explained(exit: GuestExit, since: number): GuestExit {
     if (exit.failure?.endsWith('EAGAIN') === true)
       return { ...exit, limit: `the limit of ${this.#spec.flavor.pids} processes` }
@@ -160,7 +159,7 @@ class BubblewrapMachine implements HostMachine {
   }
 }
 
-/** The bytes that processes have written, by their own list of processes. */
+/** The bytes that the processes of a machine have written, from the `/proc` of the machine. */
 function writtenIn(proc: string): number {
   try {
     const written = processIds(proc).map((pid) =>
@@ -184,7 +183,7 @@ function exitWith({ reason, message }: MachineEnd): GuestExit {
   }
 }
 
-/** Flags of the agent, which is small; programs may use more memory. */
+/** Flags of the agent, which needs little memory. Programs may use more. */
 const AGENT_FLAGS = [
   '--max-old-space-size=64',
   '--max-semi-space-size=1',
@@ -193,12 +192,12 @@ const AGENT_FLAGS = [
 ]
 
 /**
- * When memory runs out, the kernel ends programs of machines before those of the host. They get the processor time that the host
- * leaves. `env -i` drops the service's variables.
+ * If memory runs out, the kernel ends programs of machines before those of the host. They get the processor time
+ * that the host leaves. `env -i` drops the service's variables.
  */
 const HOST_WRAPPER = 'echo 1000 >/proc/self/oom_score_adj; exec nice -n 10 /usr/bin/env -i "$@"'
 
-/** The first process of a machine waits for processes without parents; it ends with the agent, and all others end with it. */
+/** The first process of a machine waits for orphaned processes. It ends with the agent, and all others end with it. */
 const INIT_SCRIPT = 'exec 3<&0 </dev/null; "$@" <&3 3<&- & exec 3<&- >/dev/null 2>&1; wait'
 
 /** `sun_path` of unix(7), without the NUL. */
@@ -288,7 +287,7 @@ function spawned({ runtime, host, spec, place: { identity, volumes }, name }: St
     // The kernel counts processes for each user namespace, so this limit is set inside.
     [host.prlimit, `--nproc=${spec.flavor.pids + OWN_PROCESSES}`, '--', ...inside],
   ].flat()
-  // Only root can ask the systemd of the system; `setpriv` switches to the user of the session after that.
+  // Only root can ask the systemd of the system. After that, `setpriv` switches to the user of the session.
   const user =
     host.scopes === undefined || identity === undefined
       ? []
@@ -306,7 +305,7 @@ function spawned({ runtime, host, spec, place: { identity, volumes }, name }: St
   })
 }
 
-/** Limits of every process of a machine, the first one included. The filter of system calls keeps the core limit of one byte. */
+/** Limits of every process of a machine. The filter of system calls protects the core limit of one byte. */
 function limits({ memoryMiB, diskGiB }: FlavorLimits): string[] {
   return [
     '--core=1',
@@ -317,7 +316,7 @@ function limits({ memoryMiB, diskGiB }: FlavorLimits): string[] {
   ]
 }
 
-/** Variables of every program; `pip` and `npm` install packages into the workspace. */
+/** Variables of every program. `pip` and `npm` install packages into the workspace. */
 function variables({ env, network }: MachineSpec): Record<string, string> {
   return {
     PATH: `${WORKSPACE}/.local/bin:/usr/local/bin:/usr/bin:/bin`,

@@ -1,7 +1,8 @@
 // The limits of a machine as a whole: a scope of systemd, which is a control group of version 2.
 //
-// `systemd-run --scope` asks the manager of the system, or that of the user, for a group with limits, moves itself into it, and
-// becomes the command. The limits therefore apply for ordinary users too, and a machine stays inside the unit of its service.
+// `systemd-run --scope` asks the manager of the system or of the user for a group with limits, moves itself
+// into it, and becomes the command. So the limits work for ordinary users too, and a machine stays inside the
+// unit of its service.
 
 import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
 import { type FSWatcher, watch } from 'node:fs'
@@ -32,7 +33,7 @@ export interface Scopes {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Undefined when systemd makes no scopes, or the kernel does not apply their limits. */
+/** Resolves with undefined if systemd makes no scopes, or the kernel does not apply their limits. */
 export async function findScopes(
   runtime: Runtime,
   name: string,
@@ -53,7 +54,7 @@ export async function findScopes(
   return code === 0 && stdout === held ? scopes : undefined
 }
 
-/** The share of a machine in the processors when they are scarce; that of the service is 100. */
+/** The share of a machine in scarce processor time. The share of the service is 100. */
 const CPU_WEIGHT = 10
 
 /** The command and its arguments before those of the limited program. */
@@ -77,22 +78,22 @@ export function scopeCommand({ program }: Scopes, name: string, flavor: FlavorLi
   ]
 }
 
-/** The folder of the group of a process that systemd-run has become; undefined when the process has no such group. */
+/** The folder of the group of a process that systemd-run has become. Undefined if the process has no such group. */
 export function groupOf(pid: number): string | undefined {
   const [, path] = /^0::(\/.*\.scope)$/m.exec(readProcFile(`/proc/${pid}/cgroup`)) ?? []
   return path === undefined ? undefined : join(CGROUPS, path)
 }
 
 /**
- * Counts the processes of a group that the kernel has ended for lack of memory. systemd may end all others of the group for
- * that, after which the group is gone, so each change is read immediately.
+ * Counts the processes of a group that the kernel has ended for lack of memory. systemd may then remove the
+ * whole group, so each change is read immediately.
  */
 export class MemoryKills {
   readonly #file: string | undefined
   readonly #watcher: FSWatcher | undefined
   #count = 0
 
-  /** `group` is its folder; without one nothing is counted. */
+  /** `group` is the folder of the group. Without one, nothing is counted. */
   constructor(group: string | undefined) {
     this.#file = group && join(group, 'memory.events')
     this.#watcher = this.#file === undefined ? undefined : this.#watch(this.#file)
@@ -109,7 +110,7 @@ export class MemoryKills {
     this.#watcher?.close()
   }
 
-  /** Undefined where the kernel has no more watches; the count is then read when it is needed. */
+  /** Undefined if the kernel has no more watches. The count is then read on demand. */
   #watch(file: string): FSWatcher | undefined {
     try {
       return watch(file, { persistent: false }, () => void this.count).on('error', () => undefined)

@@ -1,8 +1,8 @@
 // The filter of system calls of a machine, as a program of classic BPF (seccomp(2)).
 //
-// The filter lists refused calls: with namespaces, no capabilities and no programs with set-user-id or set-group-id, most other
-// calls do no harm, and programs of all kinds should run. The filter refuses ways into other processes, mounts and namespaces, and
-// parts of the kernel that had many faults.
+// The filter lists refused calls: with namespaces, no capabilities and no programs with set-user-id or
+// set-group-id, most other calls do no harm, and programs of all kinds should run. The filter refuses ways into
+// other processes, mounts and namespaces, and parts of the kernel that had many faults.
 
 import { Buffer } from 'node:buffer'
 import process from 'node:process'
@@ -24,7 +24,7 @@ type Test = readonly [offset: number, mask: number, value: number]
 /** The answer to calls that pass all tests. */
 type Rule = readonly [answer: number, ...tests: readonly Test[]]
 
-/** The rules of one call, of which the first that fits answers; the last one fits always. */
+/** The rules of one call. The first rule that fits answers, and the last one always fits. */
 type Rules = readonly [...Rule[], Rule]
 
 const AT_NUMBER = 0
@@ -70,8 +70,8 @@ const TIOCSTI = 0x5412
 const TIOCLINUX = 0x541c
 
 /**
- * With a limit of 1 the kernel skips a piped core handler (`core_pattern` with `|`), which runs as root on the host; with a
- * limit of 0 it does not. The filter pretends to set the limit, so that programs cannot lower it to 0.
+ * With a limit of 1 the kernel skips a piped core handler (`core_pattern` with `|`), which runs as root on the
+ * host; with a limit of 0 it does not. The filter pretends to set the limit, so that programs cannot lower it to 0.
  */
 const RLIMIT_CORE = 4
 
@@ -83,7 +83,7 @@ const AF_UNIX = 1
 const AF_NETLINK = 16
 const NETLINK_ROUTE = 0
 
-/** `AF_INET`, `AF_INET6`, and their allowed protocols: the default one, TCP, UDP. Others would load modules of the kernel. */
+/** `AF_INET`, `AF_INET6`, and their allowed protocols: the default, TCP, UDP. Others would load modules of the kernel. */
 const socketRules: Rules = [
   [ALLOW, is(0, AF_UNIX)],
   ...[2, 10].flatMap((family): Rule[] => [
@@ -98,18 +98,18 @@ const socketRules: Rules = [
 const CREATES = 0o20000100
 
 /**
- * A file with one of these bits runs as its owner or its group: those of the service, or of `runAs`. Mounts forbid that inside; on
- * the host, such a file in a volume would let every user run programs with these rights.
+ * A file with one of these bits runs as its owner or its group: those of the service, or of `runAs`. Mounts
+ * forbid that inside. On the host, such a file in a volume would let every user run programs with these rights.
  */
 const SET_IDS = 0o6000
 
-/** The rules of a call that gives a file its mode; `flags` is the argument of a call that can open existing files. */
+/** The rules of a call that sets the mode of a file. `flags` is the argument of a call that can open files. */
 function modeRules(mode: number, flags?: number): Rules {
   const opens: Rule[] = flags === undefined ? [] : [[ALLOW, hasNone(flags, CREATES)]]
   return [...opens, [ALLOW, hasNone(mode, SET_IDS)], [EPERM]]
 }
 
-/** Calls that are judged by their arguments: the name, and its numbers on x86-64 and arm64. */
+/** Calls whose arguments decide: the name, and its numbers on x86-64 and arm64. */
 const judgedCalls: readonly (readonly [string, Rules])[] = [
   // Their arguments are behind a pointer, which no filter can read. The C library uses the older call instead.
   ['clone3 435 435, openat2 437 437', [[ENOSYS]]],
@@ -132,16 +132,16 @@ const judgedCalls: readonly (readonly [string, Rules])[] = [
   ['personality 135 92', [[ALLOW, is(0, 0)], [ALLOW, is(0, 0xffffffff)], [EPERM]]],
 ]
 
-/** The newest call that was reviewed (`mseal`, Linux 6.10); later ones are unknown. The numbers of x32 are above it too. */
+/** The newest call that was reviewed (`mseal`, Linux 6.10). Later ones are unknown. The numbers of x32 are above it too. */
 const LAST_CALL = 462
 
-/** `AUDIT_ARCH_*` of `linux/audit.h`, and the place of the numbers behind a name, by `process.arch`. */
+/** `AUDIT_ARCH_*` of `linux/audit.h`, and the position of the numbers after a name, by `process.arch`. */
 const processors: ReadonlyMap<string, readonly [audit: number, place: number]> = new Map([
   ['x64', [0xc000003e, 0]],
   ['arm64', [0xc00000b7, 1]],
 ])
 
-/** The filter as `bwrap --seccomp` reads it; undefined for other processors. */
+/** The filter in the format of `bwrap --seccomp`. Undefined for other processors. */
 export function seccompFilter(processor: string = process.arch): Buffer | undefined {
   const [audit, place] = processors.get(processor) ?? []
   if (audit === undefined || place === undefined) return undefined
@@ -179,7 +179,7 @@ const RETURN = 0x06
 
 type Instruction = readonly [code: number, whenTrue: number, whenFalse: number, value: number]
 
-/** Each test jumps over what follows it when it fails. */
+/** A failed test jumps to the next rule. */
 function ruleCode([answer, ...tests]: Rule): Instruction[] {
   return tests.reduceRight<Instruction[]>(
     (then, [offset, mask, value]) => [
@@ -192,7 +192,7 @@ function ruleCode([answer, ...tests]: Rule): Instruction[] {
   )
 }
 
-/** `struct sock_filter`: u16 code, u8 jump when true, u8 jump when false, u32 value; both processors are little-endian. */
+/** `struct sock_filter`: u16 code, u8 jump when true, u8 jump when false, u32 value. Both processors are little-endian. */
 function assembled(instructions: readonly Instruction[]): Buffer {
   const program = Buffer.alloc(8 * instructions.length)
   for (const [index, [code, whenTrue, whenFalse, value]] of instructions.entries()) {
