@@ -81,7 +81,7 @@ export interface ServerQuestion {
   readonly during: Call | undefined
   /** Edits that remove the parts that the client must not see. */
   readonly edits?: readonly Edit[]
-  /** Called when the question is answered or given up: the time of the calls that waited for it continues. */
+  /** Called when the question is answered or given up: the time of the calls that it may concern continues. */
   readonly onEnd: () => void
 }
 
@@ -120,7 +120,7 @@ export interface ClientPort {
 export interface CallHolder {
   /** Called when the client needs no answer any more; `frame` is the client's notification, if it sent one. */
   cancel(frame: NotificationFrame | undefined, call: Call): void
-  /** Called when the call ends; copies facts that only the holder has to the call. */
+  /** Called when the call ends; copies to the call the facts that only the holder has. */
   settling?(call: Call): void
 }
 

@@ -44,7 +44,7 @@ export class Task {
   #state: 'running' | 'done' | 'over' = 'running'
   #gone: ErrorBody | undefined
 
-  /** `sent` is the id of the server's request that began the task. */
+  /** `sent` is the id of the request to the server that began the task. */
   constructor(
     { client, frame }: Call,
     { id, isDurable, status, ttlMs }: TaskState,

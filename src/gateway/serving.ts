@@ -217,7 +217,7 @@ function environmentOf(options: FrontOptions, watch: SessionWatch): HttpEnvironm
   }
 }
 
-/** Sessions of such a front do not outlive it, but a session that was idle for too long can continue. */
+/** Sessions in memory do not outlive the front, but a session that was idle for too long can continue. */
 function ownSessions({ runtime, log }: FrontOptions): SessionPersistence {
   const keys = { stateKeys: [], sessionMaxAgeMs: SESSION_MAX_AGE_MS }
   return new SessionPersistence({ keys, instance: undefined, runtime, log, disk: undefined })
