@@ -1,9 +1,8 @@
 // When a call has taken too long.
 //
-// Its time runs from its arrival, wherever it waits. Progress begins it anew, and
-// it stands still while the client is being asked, because a person may take any time
-// to answer. The total time never stands still, so that a client which does
-// not answer at all cannot hold a server for ever (MCP, Lifecycle: timeouts).
+// The time of a call runs from its arrival, wherever the call waits. Progress restarts it, and it stands
+// still while the client is asked, because a person may take any time to answer. The total time never stands
+// still, so that a client which never answers cannot hold a server for ever (MCP, Lifecycle: timeouts).
 
 import type { ErrorBody } from '../jsonrpc/build.js'
 import { type Clock, graceMs } from '../runtime/deadline.js'
@@ -11,13 +10,13 @@ import type { Timer } from '../runtime/runtime.js'
 import type { Call } from './call.js'
 import { upstreamFailed } from '../mcp/error-codes.js'
 
-/** How long a call may take, in milliseconds. */
+/** The limits of a call, in milliseconds. */
 export interface CallTimes {
-  /** Begins anew with progress, and stands still while the client is being asked. */
+  /** Restarts with progress, and stands still while the client is asked. */
   readonly timeoutMs: number
   /** Neither progress nor a question extends it. */
   readonly totalTimeoutMs: number
-  /** The place in the configuration for another time; present only if `timeoutMs` is the proxy's default. */
+  /** The place in the configuration that sets another time; present only if `timeoutMs` is the proxy's default. */
   readonly settableIn?: string | undefined
 }
 
@@ -28,13 +27,13 @@ const unlimited: CallTimes = { timeoutMs: Infinity, totalTimeoutMs: Infinity }
 /** The deadline of one call, in monotonic milliseconds. */
 export class CallDeadline {
   readonly arrivedAt: number
-  /** Whether `sentAt` is of interest. */
+  /** Whether an event needs `sentAt`. */
   isTimed = false
-  /** When it was last sent to a server. */
+  /** When the call was last sent to a server. */
   sentAt: number | undefined
-  /** From here its `timeoutMs` runs. */
+  /** The time from which `timeoutMs` counts. */
   #quietSince: number
-  /** Those that hold now: what it waits for gives it others. */
+  /** The limits in force. A queue may replace them while the call waits. */
   times: CallTimes = unlimited
   #notBefore = -Infinity
   #graceMs = 0
@@ -46,7 +45,7 @@ export class CallDeadline {
     this.#quietSince = arrivedAt
   }
 
-  /** When the call has taken too long, as far as is known now. */
+  /** The time when the call expires, as far as is known now. */
   get endsAt(): number {
     return Math.max(this.#notBefore, Math.min(this.#quietEndsAt, this.arrivedAt + this.times.totalTimeoutMs))
   }
@@ -55,7 +54,7 @@ export class CallDeadline {
     return this.#quietEndsAt < this.arrivedAt + this.times.totalTimeoutMs ? 'timeoutMs' : 'totalTimeoutMs'
   }
 
-  /** Whether the call has taken too long; one that was due while the process did not run is put off once by this time. */
+  /** Whether the call has expired. A call that became due while the process did not run gets `graceMs` more, once. */
   isOver(now: number, graceMs: number): boolean {
     if (this.endsAt > now || graceMs <= this.#graceMs) return this.endsAt <= now
     this.#graceMs = graceMs
@@ -63,28 +62,28 @@ export class CallDeadline {
     return false
   }
 
-  /** The server is being asked whether it is alive, until then. */
+  /** Extends the deadline to `until`, while the proxy checks that the server is alive. */
   check(until: number): void {
     this.#quietSince = until - this.times.timeoutMs
   }
 
-  /** Its server is at work. */
+  /** Called when the server has shown that it works on the call. */
   extend(now: number): void {
     this.#quietSince = now
     this.#pausedAt = now
   }
 
-  /** The client is being asked. */
+  /** Called when the client is asked. */
   pause(now: number): void {
     if (this.#questions++ === 0) this.#pausedAt = now
   }
 
-  /** One question is over. */
+  /** Called when one question has ended. */
   resume(now: number): void {
     if (--this.#questions === 0) this.#quietSince += now - this.#pausedAt
   }
 
-  /** The server that has asked is not at work on it any more. */
+  /** Ends all questions, because the server that asked does not work on the call any more. */
   goOn(clock: Pick<Clock, 'now'>): void {
     if (this.#questions === 0) return
     this.#questions = 1
@@ -97,27 +96,27 @@ export class CallDeadline {
 }
 
 /**
- * The one timer for the deadlines of all calls that a connection or a queue holds.
+ * The one timer for the deadlines of all calls of a connection or a queue.
  *
- * Nearly every call is answered in time, so no call has a separate timer: one is set for the earliest deadline that was known
- * when it was set, and looks again.
+ * Nearly every call is answered in time, so calls have no separate timers. The timer is set for the earliest
+ * known deadline, and then checks all calls again.
  */
 export class Deadlines {
   readonly #clock: Clock
   readonly #calls: () => Iterable<Call>
   readonly #expire: (call: Call) => void
   #timer: Timer | undefined
-  /** The time of the next look. Only a call with an earlier deadline sets the timer anew; the look finds the others. */
+  /** The time of the next check. Only a call with an earlier deadline sets the timer anew. */
   #looksAt = Infinity
 
-  /** `expire` is called when the time of one of `calls` is over, and again where that has moved the deadline. */
+  /** `expire` is called when the time of a call is over, and again if `expire` has moved the deadline. */
   constructor(clock: Clock, calls: () => Iterable<Call>, expire: (call: Call) => void) {
     this.#clock = clock
     this.#calls = calls
     this.#expire = expire
   }
 
-  /** A call has come, or its deadline is another one. */
+  /** Call this for a new call, and when a deadline has changed. */
   watch({ deadline: { endsAt } }: Call): void {
     if (endsAt < this.#looksAt) this.#lookAt(endsAt)
   }
@@ -145,7 +144,7 @@ export class Deadlines {
 
 const budgets = { timeoutMs: 'timeout', totalTimeoutMs: 'totalTimeout' } as const
 
-/** The error of a call whose time is over; `what` did not happen in it. */
+/** The error of a call whose time is over; `what` did not happen in that time. */
 export function callTimeout(service: string, call: Call, what: string): ErrorBody {
   const { method } = call.frame
   const { budget: of, times } = call.deadline

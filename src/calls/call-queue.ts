@@ -1,4 +1,4 @@
-// A queue of calls, which wait for a process, for a slot, or for the names of servers.
+// A queue of calls that wait for a process, for a slot, or for the names of servers.
 //
 // A call waits in one queue at a time. A cancelled call leaves its queue.
 
@@ -13,14 +13,14 @@ interface Waiting<T> {
   readonly onExpire: (() => void) | undefined
 }
 
-/** Calls that wait for one thing, in the order in which they came to the proxy. */
+/** Calls that wait for one thing, in the order of their arrival at the proxy. */
 export class CallQueue<T> implements CallHolder {
   readonly #deadlines: Deadlines
   readonly #bytesMax: number
   #bytes = 0
-  /** One that comes back from elsewhere has its place before those that came to the proxy after it. */
+  /** A call that returns to a queue has its place before the calls that arrived after it. */
   readonly #waiting = new Map<Call, Waiting<T>>()
-  /** No call that was added came later. */
+  /** The latest arrival of all calls that were added. */
   #latestAt = -Infinity
 
   constructor(clock: Clock, bytesMax: number) {
@@ -34,7 +34,7 @@ export class CallQueue<T> implements CallHolder {
     return this.#waiting.size
   }
 
-  /** Whether a call of so many bytes may wait; a single one has no limit. */
+  /** Whether a call of this many bytes may wait. An empty queue accepts a call of any size. */
   hasRoom(bytes: number): boolean {
     return this.#bytes === 0 || this.#bytes + bytes <= this.#bytesMax
   }
@@ -44,8 +44,8 @@ export class CallQueue<T> implements CallHolder {
   }
 
   /**
-   * Adds a call. `onExpire` is called when its deadline is over, and again where that has moved the deadline; without it
-   * the call has no deadline here.
+   * Adds a call. `onExpire` is called when the deadline is over, and again if `onExpire` has moved the
+   * deadline. Without `onExpire` the call has no deadline here.
    */
   add(call: Call, value: T, onExpire?: () => void): void {
     call.keep()
@@ -59,7 +59,7 @@ export class CallQueue<T> implements CallHolder {
     if (onExpire !== undefined) this.#deadlines.watch(call)
   }
 
-  /** The turn of a call has come: gives what waited, unless it waits no more. */
+  /** Removes a call and returns its value; undefined if the call does not wait here, or is settled. */
   take(call: Call): T | undefined {
     const waiting = this.#waiting.get(call)
     if (waiting === undefined) return undefined
@@ -78,7 +78,7 @@ export class CallQueue<T> implements CallHolder {
     this.take(call)
   }
 
-  /** Nearly every call is added last, which is known without a look at the others. */
+  /** Nearly every call arrived last, so that the others are rarely compared. */
   #laterThan(call: Call): [Call, Waiting<T>][] {
     const { arrivedAt } = call.deadline
     const isLast = arrivedAt > this.#latestAt

@@ -1,8 +1,7 @@
-// The neutral call, on which a client of any era meets a server of any era.
+// The neutral call, with which a client of any era reaches a server of any era.
 //
-// A call carries its context with it and is settled once: whichever of answer,
-// time-out, cancel, exit, close or overload comes first wins, and nothing else
-// is ever said to the client for that id.
+// A call carries its context and is settled once: the first of answer, time-out, cancellation, exit, close
+// and overload wins, and the client gets nothing else for that id.
 
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { Reply } from '../jsonrpc/connection.js'
@@ -26,50 +25,49 @@ export type Outcome =
       readonly kind: 'answered'
       readonly frame: ResponseFrame
       readonly edits: readonly Edit[]
-      /** How the server writes its results. */
+      /** The era of the server, which decides the form of its results. */
       readonly era: Revision['era']
-      /** The call goes on as a task, which its client has now. */
+      /** Whether the call continues as a task, which the client has now. */
       readonly isTask?: boolean
     }
-  /** `refusal` says why, where the result tells the model that the call was not passed on. */
+  /** `refusal` is the reason, if the result tells the model that the proxy did not pass the call. */
   | {
       readonly kind: 'result'
       readonly result: string | Uint8Array
       readonly refusal?: string
     }
-  /** Its client is asked for input, and comes again: the result that asks, as the server wrote it or the proxy. */
+  /** The client is asked for input, and sends the request again. The server or the proxy wrote the result that asks. */
   | { readonly kind: 'asked'; readonly frame: ResultFrame; readonly edits: readonly Edit[] }
   | { readonly kind: 'failed'; readonly error: ErrorBody }
   | { readonly kind: 'cancelled' }
 
-/** Whether a call has ended with a result. */
 export function isResult(outcome: Outcome): boolean {
   return outcome.kind === 'result' || (outcome.kind === 'answered' && outcome.frame.kind === 'result')
 }
 
-/** A server wants to know something before it goes on with a call (2026-07-28, Multi Round-Trip Requests). */
+/** A server needs input before it continues a call (2026-07-28, Multi Round-Trip Requests). */
 export interface InputNeeded {
-  /** Its answer to the call: the result that says what it wants. */
+  /** The server's answer to the call, which contains the questions. */
   readonly frame: ResultFrame
   readonly service: string
-  /** Sends a call to the server that has asked: the message of this one with further edits. */
+  /** Sends `call` to the server that asked: the message of the first call, with further edits. */
   resume(call: Call, edits: readonly Edit[]): void
 }
 
 /** The state and the answers that a client returns to a server (2026-07-28, Multi Round-Trip Requests). */
 export interface ReturnedInput {
-  /** The server that wrote the state, where the state says it. */
+  /** The server that wrote the state; undefined if the state does not name it. */
   readonly service: string | undefined
-  /** Remove what the proxy has added to the state. */
+  /** Edits that remove the additions of the proxy from the state. */
   readonly edits: readonly Edit[]
 }
 
-/** The server of a server's own request, which gets the answer. */
+/** The server that sent a request to a client, and gets the answer. */
 export interface Asker {
   readonly service: string
-  /** Passes the client's answer on to the server, which knows its request as `id`. */
+  /** Passes the client's answer to the server, which knows its request as `id`. */
   answered(frame: ResponseFrame, id: RequestId): void
-  /** Tells the server that its request will not be answered by a client. */
+  /** Tells the server that no client will answer its request. */
   refused(id: RequestId, error: ErrorBody): void
   /** Passes the client's progress on a server's request; the token is the server's own. */
   progressed(frame: NotificationFrame, edits: readonly Edit[]): void
@@ -79,71 +77,71 @@ export interface Asker {
 export interface ServerQuestion {
   readonly frame: RequestFrame
   readonly asker: Asker
-  /** The call that it belongs to, where that is known. */
+  /** The call to which the request belongs, if that is known. */
   readonly during: Call | undefined
-  /** Remove the parts that the client must not see. */
+  /** Edits that remove the parts that the client must not see. */
   readonly edits?: readonly Edit[]
-  /** Called when it is answered or given up: the time of the calls that it may be about goes on. */
+  /** Called when the question is answered or given up: the time of the calls that it may concern continues. */
   readonly onEnd: () => void
 }
 
 /** The requests of servers to one client. */
 export interface Questions {
-  /** A server asks; false when this client cannot be asked that. */
+  /** Asks the client; false if this client cannot be asked that. */
   ask(question: ServerQuestion): boolean
-  /** A server withdraws its request. */
+  /** Withdraws a request of a server. */
   withdraw(frame: NotificationFrame, asker: Asker): void
   /** Whether this server waits for an answer of the client. */
   owes(asker: Asker): boolean
-  /** The server has ended, so its requests need no answers. */
+  /** Drops the requests of a server that has ended. */
   forget(asker: Asker): void
 }
 
-/** A client as servers see it. One whose revision has no sessions gets everything on the connections of its calls. */
+/** A client as servers see it. A client without a session gets everything on the connections of its calls. */
 export interface ClientPort {
-  /** Tells it from all other clients of the proxy. */
+  /** Distinguishes the client from all other clients of the proxy. */
   readonly serial: number
   readonly profile: CallContext
   readonly questions: Questions
-  /** The request by which it has opened its session, where that is to reach the server; settled by the server's answer. */
+  /** The client's `initialize`, if it must reach the server; the server's answer settles it. */
   readonly opening?: Call | undefined
-  /** It only makes servers start, so that nothing they say later can be about its business. */
+  /** Set for a client that only starts servers, so that no later message of a server can be about it. */
   readonly asksNothing?: true
-  /** A notification that belongs to this client and to no other, during a call where that is known. */
+  /** Sends a notification that belongs only to this client; `during` is its call, if that is known. */
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void
-  /** A log message; delivered when it is as severe as the client asked for. */
+  /** Sends a log message, if it is as severe as the client asked for. */
   log(frame: NotificationFrame, during: Call | undefined): void
-  /** Whether it has a stream open, or waits for an answer, where its transport can tell. */
+  /** Whether the client has a stream open, or waits for an answer, if its transport can tell. */
   readonly listens: boolean
   listsChanged(lists: readonly ListKind[]): void
 }
 
-/** Where a call is: in a queue, on a connection, or with a question to its client. The call notifies it when the client gives up. */
+/** The place of a call: a queue, a connection, or a question. The call notifies it when the client gives up. */
 export interface CallHolder {
-  /** The client needs no answer any more; `frame` is its notification, if it sent one. */
+  /** Called when the client needs no answer any more; `frame` is the client's notification, if it sent one. */
   cancel(frame: NotificationFrame | undefined, call: Call): void
-  /** The call ends now: notes on it what only its holder knows. */
+  /** Called when the call ends; copies to the call the facts that only the holder has. */
   settling?(call: Call): void
 }
 
-/** May refuse a call before anything is done for it. */
+/** May refuse a call before the proxy does anything for it. */
 export interface CallGate {
   refusal(method: string): ErrorBody | undefined
 }
 
-/** The owner of a call, which gets its outcome. */
+/** The owner of a call, which gets the outcome. */
 export interface CallOwner {
   /** Sends a server's notification about the call. */
   tell?(frame: NotificationFrame, edits: readonly Edit[], call: Call): void
   /** Sends a notification of the proxy about the call; `params` is raw JSON. */
   notify?(method: string, params: string, call: Call): void
-  /** Splices one item of a list that the call gets; the forward tap sees it. */
+  /** Splices one item of a list for the call; the forward tap sees it. */
   splice?(line: Line, edits: readonly Edit[]): Uint8Array
-  /** It has ended; called once. */
+  /** Called once, when the call has ended. */
   settled(call: Call, outcome: Outcome): void
-  /** The server has questions about the call; absent for a client that cannot be asked, and for attempts that leave it to their call. */
+  /** Called when the server has questions. Absent if the client cannot be asked, and for attempts of a parent call. */
   needsInput?(call: Call, needed: InputNeeded): void
-  /** Another owner takes the call; this owner gets `by` in its place. */
+  /** Called when another owner gets the call; this owner gets `by` in its place. */
   replaced?(call: Call, by: Call): void
 }
 
@@ -153,47 +151,47 @@ export class Call implements CallHolder {
   readonly row: RequestRow
   readonly client: ClientPort
   context: CallContext
-  /** The server that it is for, once that is known. */
+  /** The server of the call, once that is known. */
   service: string | undefined
-  /** The name of its tool or prompt at that server. */
+  /** The server's own name of the tool or prompt. */
   item: string | undefined
   #owner: CallOwner
-  /** The way of its answer; undefined for a call of the proxy itself. */
+  /** Carries the answer to the client; undefined for a call of the proxy itself. */
   reply: Reply | undefined
   readonly deadline: CallDeadline
   #settled = false
   #isKept = false
-  /** Whether its tool's structured results are shown as one member of an object to clients of a session. */
+  /** Whether clients with a session get the tool's structured results wrapped in an object. */
   isWrapped = false
-  /** Addresses of its server that clients see otherwise. */
+  /** The addresses of the server that clients see differently. */
   apartUris: ApartUris | undefined
-  /** Its principal, tool and arguments as one text, once a person has agreed to them. */
+  /** The principal, the tool and the arguments as one text, once a person has confirmed them. */
   confirmedAs: string | undefined
   trace: CallTrace | undefined
-  /** How often it was given to another connection. */
+  /** How often the call was moved to another connection. */
   repeats = 0
-  /** Orders the calls of one client that came at the same time. */
+  /** Orders the calls of one client that arrived at the same time. */
   serial = 0
-  /** Keeps the task that it may begin; undefined if it begins none. */
+  /** Keeps the task that the call may begin; undefined if the call begins none. */
   keeper: TaskKeeper | undefined
-  /** It asks about a task, on the connection that has it: that is no work, and takes no slot. */
+  /** Whether the call asks about a task, on the connection that has the task. Such a call takes no slot. */
   isAboutTask = false
-  /** Whether a session was opened anew because this call was refused in the one before. */
+  /** Whether the proxy opened a new session because the server refused this call in the old one. */
   hasRenewed = false
-  /** Raw JSON of the client capabilities that its server needs and its client has not declared. */
+  /** Raw JSON of the client capabilities that the server needs and the client has not declared. */
   missingCapabilities: string | undefined
   #parent: Call | undefined
-  /** The server without sessions to which it brings answers: no other server may get it. */
+  /** The server without sessions whose questions the call answers. No other server may get the call. */
   pinnedTo: string | undefined
-  /** It brings a server's state, or answers to its questions, back: only a server of 2026-07-28 may get it. */
+  /** The state or the answers that the call returns to a server. Only a server of 2026-07-28 may get the call. */
   returned: ReturnedInput | undefined
-  /** Its server has asked something, so it is never sent a second time. */
+  /** Whether the server has asked something, so that the call is never sent a second time. */
   wasAsked = false
-  /** The greatest progress that its client got. */
+  /** The greatest progress that the client got. */
   progress: number = Number.NEGATIVE_INFINITY
-  /** The greatest progress of an earlier round; the client gets only greater ones. */
+  /** The greatest progress of an earlier round. The client gets only greater values. */
   progressFloor: number = Number.NEGATIVE_INFINITY
-  /** Gets one `cancel` when the client needs no answer any more. */
+  /** The current holder, which gets one `cancel` when the client needs no answer any more. */
   holder: CallHolder | undefined
 
   constructor(
@@ -221,10 +219,9 @@ export class Call implements CallHolder {
   }
 
   /**
-   * A call of the same request, for one server of several or for one round of several; a cancel of this call reaches it.
+   * Creates a call of the same request, for one of several servers or rounds; a cancel reaches it too.
    *
-   * A call could not be sent again itself: its outcome at one server, and what that server says of it late, must not be
-   * taken for those of the next server.
+   * The call itself is never sent again: a late message of one server must not count for the next server.
    */
   attempt(owner: CallOwner): Call {
     const attempt = this.#twin(owner)
@@ -234,12 +231,12 @@ export class Call implements CallHolder {
     return attempt
   }
 
-  /** The client's own call, of which this one may be an attempt. */
+  /** The client's original call, of which this call may be an attempt. */
   get root(): Call {
     return this.#parent?.root ?? this
   }
 
-  /** Gives the call to another owner; the one that it had gets a call of the same request, which is answered for itself. */
+  /** Gives the call to another owner. The old owner gets a call of the same request, which ends separately. */
   handOver(owner: CallOwner): Call {
     const request = this.#twin(this.#owner)
     this.#owner.replaced?.(this, request)
@@ -258,13 +255,13 @@ export class Call implements CallHolder {
     return twin
   }
 
-  /** Its server has asked for what its client has not declared; `capabilities` is raw JSON of what it would take. */
+  /** Notes that the server asked for undeclared capabilities; `capabilities` is raw JSON of what the question needs. */
   noteMissing(capabilities: string): void {
     this.missingCapabilities ??= capabilities
     this.#parent?.noteMissing(capabilities)
   }
 
-  /** Copies the message out of the chunk it came in, which can go then; for calls that wait. */
+  /** Copies the message out of its chunk, so that a waiting call does not keep the whole chunk in memory. */
   keep(): void {
     if (this.#isKept) return
     this.#isKept = true
@@ -279,24 +276,21 @@ export class Call implements CallHolder {
     this.#owner.settled(this, this.apartUris === undefined ? outcome : withApart(outcome, this.apartUris))
   }
 
-  /** Sends a server's notification about the call to its client. */
   tell(frame: NotificationFrame, edits: readonly Edit[]): void {
     const { root } = this
     root.#owner.tell?.(frame, edits, root)
   }
 
-  /** Sends a notification of the proxy about the call; `params` is raw JSON. */
   notify(method: string, params: string): void {
     const { root } = this
     root.#owner.notify?.(method, params, root)
   }
 
-  /** Splices one item of a list that the call gets. */
   splice(line: Line, edits: readonly Edit[]): Uint8Array {
     return this.root.#owner.splice?.(line, edits) ?? splice(line, edits).joined
   }
 
-  /** Its server has questions before it goes on; the call has no holder until it is resumed. */
+  /** Handles the questions of the server. The call has no holder until it is resumed. */
   needsInput(needed: InputNeeded): void {
     if (this.#settled) return
     this.holder = undefined
@@ -309,21 +303,21 @@ export class Call implements CallHolder {
     this.settle({ kind: 'failed', error })
   }
 
-  /** Ends a call of a tool with a result that says why (MCP, Tools: error handling); any other request with the error. */
+  /** Ends a tool call with a result that gives the reason (MCP, Tools: error handling), others with the error. */
   failTool(error: ErrorBody): void {
     const { route } = this.row
     if (route.to !== 'name' || route.list !== 'tools') return this.fail(error)
     this.settle({ kind: 'result', result: toolFailure(error.message), refusal: error.message })
   }
 
-  /** The proxy gives up for the client, and tells both sides. */
+  /** Ends the call with an error, and cancels it at its holder. */
   abandon(error: ErrorBody): void {
     const holder = this.holder
     this.fail(error)
     holder?.cancel(undefined, this)
   }
 
-  /** The client gives up; `frame` is its notification, if it sent one. */
+  /** Called when the client gives up; `frame` is the client's notification, if it sent one. */
   cancel(frame: NotificationFrame | undefined): void {
     if (this.#settled) return
     const holder = this.holder
@@ -332,14 +326,13 @@ export class Call implements CallHolder {
   }
 }
 
-/** The addresses in an answer, as clients see them. */
 function withApart(outcome: Outcome, uris: ApartUris): Outcome {
   if (outcome.kind !== 'answered' || outcome.frame.kind !== 'result') return outcome
   const { line, result } = outcome.frame
   return { ...outcome, edits: bothEdits(outcome.edits, apartUriEdits(line, result, uris)) }
 }
 
-/** The request without the chunk that it came in. */
+/** Copies the request out of the chunk in which it arrived. */
 export function copied(frame: RequestFrame): RequestFrame {
   const { params } = frame
   const line = toLine(frame.line)

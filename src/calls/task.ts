@@ -1,4 +1,4 @@
-// A task that a call of a tool has begun (MCP 2025-11-25, Utilities: tasks; the extension Tasks of 2026-07-28).
+// A task that a tool call has begun (MCP 2025-11-25, Utilities: tasks; the extension Tasks of 2026-07-28).
 
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { Line } from '../jsonrpc/line.js'
@@ -11,28 +11,27 @@ import type { Call, ClientPort } from './call.js'
 /** The connection to a server that has tasks. */
 export interface TaskSource {
   readonly service: string
-  /** The task of any client here that has this id. */
+  /** The task with this id, of any client of this connection. */
   find(id: string): Task | undefined
-  /** Takes over a request about one of its tasks. */
+  /** Sends a request about one of its tasks. */
   send(call: Call): void
-  /** The tasks of a client that the server lists; empty if it has no list. Resolves with the error if it has failed. */
+  /** The client's tasks that the server lists; empty without a list. Resolves with an error if the server fails. */
   list(isOfClient: (task: Task) => boolean): Promise<Line[] | ErrorBody>
   forget(task: Task): void
 }
 
-/** The tasks of one client, or of one principal. */
 export interface TaskKeeper {
-  /** Takes a task; gives the error for the call that has begun it where that is not possible. */
+  /** Keeps a task; returns the error for the call that began it if that is not possible. */
   keep(task: Task): ErrorBody | undefined
 }
 
-/** The progress token of a task: the client's own as raw JSON, and the id of the request that has begun it. */
+/** The progress token of a task: the client's token as raw JSON, and the id of the request that began the task. */
 interface TaskToken {
   readonly original: string
   readonly sent: RequestId
 }
 
-/** A task, until its server is gone or it may not be asked about any more. */
+/** A task, until its server is gone or the client may not ask about it any more. */
 export class Task {
   readonly id: string
   readonly client: ClientPort
@@ -41,11 +40,11 @@ export class Task {
   readonly #runtime: Pick<Runtime, 'now'>
   #endsAt: number
   token: TaskToken | undefined
-  /** `done` has a result that was not given; of one that is `over`, nothing more will come. */
+  /** `done`: the result was not delivered yet. `over`: no message will follow. */
   #state: 'running' | 'done' | 'over' = 'running'
   #gone: ErrorBody | undefined
 
-  /** `sent` is the id with which the server got the call that has begun the task. */
+  /** `sent` is the id of the request to the server that began the task. */
   constructor(
     { client, frame }: Call,
     { id, isDurable, status, ttlMs }: TaskState,
@@ -64,12 +63,12 @@ export class Task {
     this.reported(status)
   }
 
-  /** Its server has forgotten it: a request about it fails with the reason. */
+  /** Whether the server has forgotten the task. A request about it then fails with the reason. */
   get isGone(): boolean {
     return this.#gone !== undefined
   }
 
-  /** It can be removed: it has ended and its result was fetched, it was cancelled, or its time is over. */
+  /** Whether the task can be removed: its result was fetched, it was cancelled, or its time is over. */
   get isOver(): boolean {
     return this.isGone || this.#state === 'over' || this.#runtime.now() >= this.#endsAt
   }
@@ -78,13 +77,12 @@ export class Task {
     return !this.isOver && this.#state === 'running'
   }
 
-  /** Takes over a request about it. */
   request(call: Call): void {
     if (this.#gone === undefined) this.source.send(call)
     else call.fail(this.#gone)
   }
 
-  /** Its server says how it is; a durable one has its result with it, and another time to live perhaps. */
+  /** Records the server's status. A durable task's message has the result, and perhaps another time to live. */
   reported(status: string | undefined, ttlMs?: number): void {
     const isAnswer = this.isDurable && ttlMs !== undefined
     if (isAnswer) this.#endsAt = this.#runtime.now() + ttlMs
@@ -99,7 +97,7 @@ export class Task {
     this.token = undefined
   }
 
-  /** Its client does not have it any more. */
+  /** Ends the task for its client. */
   drop(why: ErrorBody): void {
     this.#gone ??= why
     this.source.forget(this)

@@ -1,6 +1,6 @@
-// `tools` and `call`: what servers have, and what they answer, for a person or a script.
+// `tools` and `call`: list the tools of servers and call them, for a person or a script.
 //
-// Answers go to stdout as the server wrote them, or with `--json` as its JSON; everything else goes to stderr.
+// Answers go to stdout unchanged, or with `--json` as the server's JSON. Everything else goes to stderr.
 
 import type { Buffer } from 'node:buffer'
 import { mkdtempSync, writeFileSync } from 'node:fs'
@@ -69,19 +69,19 @@ result has isError.`,
   }),
 }
 
-/** A person waits for a server as long as it may start, and for a list as long as most installs take. */
+/** A person waits for a server as long as the server may start, and for a list as long as most installs take. */
 const WAIT_MS = 600_000
 const LIST_WAIT_MS = 30_000
 
-/** A tool that is not listed may still come in this time. */
+/** How long `call` waits for a tool that is not listed. */
 const LATE_TOOLS_MS = 1000
 
-/** @returns the exit code: 1 for a call that failed, also by `isError`, and for a pattern that fits nothing */
+/** @returns the exit code: 1 for a failed call, also by `isError`, and for a pattern that fits nothing */
 async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<number> {
   const { profile } = task
   const [name = ''] = task.words
   const { config, schema } = await loadView(task, task.timeout)
-  // A name with the prefix of a server is one of that server: no other one has to start for it.
+  // Only the server whose prefix a name has can have the tool, so no other server has to start.
   const named = schema.servers.filter((server) => server.prefix && hasPrefixOf(server, name))
   const servers = named.length === 0 || profile !== undefined ? schema.servers : named
   return withChildren(config, [schema.name], async ({ runtime, logger, interrupted }) => {
@@ -116,12 +116,12 @@ async function refused(error: unknown, clean: (text: string) => string): Promise
   return error instanceof Failure ? error.exitCode : 1
 }
 
-/** A person who waits for a list or a call learns which server it waits for. */
+/** Tells a person who waits for a list or a call which server is late. */
 function sayLate(event: ServerEvent): void {
   if (event.state === 'late') void note(lateWords(event.server, event))
 }
 
-/** Without this the list looks whole. @returns whether no server has been reached */
+/** Without this note, the list looks complete. @returns whether no server has been reached */
 async function nameFailed(servers: readonly UpstreamStatus[]): Promise<boolean> {
   const failed = servers.filter((server) => server.tools === 0 && isMissing(server))
   if (failed.length === 0) return false
@@ -130,24 +130,24 @@ async function nameFailed(servers: readonly UpstreamStatus[]): Promise<boolean> 
   return failed.length === servers.length
 }
 
-/** A server whose lists are kept is disconnected, and one without tools may still be reading its other lists. */
+/** A disconnected server may have kept lists, and a starting one with a revision may have no tools. */
 function isMissing({ state, revision }: UpstreamStatus): boolean {
   return state === 'starting' ? revision === undefined : state === 'error' || state === 'login-required'
 }
 
-/** The SDK of many servers writes the code into the message. */
+/** Many server SDKs write the code into the message. */
 function withCode(message: string, code: number): string {
   return message.includes(String(code)) ? message : `${message} (code ${code})`
 }
 
 async function showTools(client: LocalClient, { words, json, profile }: AskTask): Promise<number> {
   const [pattern = ''] = words
-  // `*` stands for any characters; a pattern without one fits where it stands in the name.
+  // `*` stands for any characters. A pattern without `*` fits any part of the name.
   const matches = matcherOf([pattern.includes('*') ? pattern : `*${pattern}*`])
   const all = await client.list('tools/list', 'tools')
   const tools = all.filter((tool) => matches(nameOf(tool)))
   await say('stdout', json ? `[${tools.map(({ raw }) => raw).join(',\n')}]\n` : await linesOf(tools))
-  // A profile may hide what the servers have.
+  // A profile may hide the tools of the servers.
   const where = profile === undefined ? 'no server lists a' : `the profile "${profile}" shows no`
   if (all.length === 0) await note(`${where} tool`)
   if (pattern === '' || tools.length > 0) return 0
@@ -185,7 +185,7 @@ async function callTool(client: LocalClient, question: AskTask): Promise<number>
   const properties = tool?.member('inputSchema')?.member('properties')
   const args = argumentsOf(words, (key) => properties?.member(key)?.string('type'))
   const params = `{"name":${JSON.stringify(name)},"arguments":${args},"_meta":{"progressToken":1}}`
-  // A tool that is not listed is called too: the answer says whether its server lacks a login, or the lock hides it.
+  // An unlisted tool is called too: the answer says whether its server lacks a login, or the lock hides the tool.
   const result = await client
     .request('tools/call', params)
     .catch((error: unknown) => {
@@ -213,7 +213,7 @@ function showProgress(params: JsonValue): void {
   process.stderr.write(CLEAR + escapeText(words).slice(0, (process.stderr.columns || 80) - 1))
 }
 
-/** Puts images and other bytes into files of a new folder, which is made when the first one comes. */
+/** Writes images and other bytes into files of a new folder, which the first file creates. */
 function newKeep(): Keep {
   let folder: string | undefined
   let count = 0
@@ -231,10 +231,10 @@ function mistake(message: string): Failure {
 }
 
 /**
- * Gives the arguments as raw JSON, so that numbers stay as they were typed.
+ * Returns the arguments as raw JSON, so that numbers stay as they were typed.
  *
- * `typeOf` gives the JSON type that the tool wants of a key, where it says one. A value for a string is text; every
- * other one is JSON. Without a type, what reads as a number, `true`, `false`, `null`, an array or an object is JSON.
+ * `typeOf` returns the JSON type of a key in the tool's schema, if there is one. A value for a string is
+ * text, and any other value is JSON. Without a type, a value is JSON if it reads as JSON other than a string.
  *
  * @throws Failure
  */

@@ -54,7 +54,7 @@ The exit code is 1 when there is a problem or a server failed; warnings do not c
   },
 })
 
-/** Asks each authorization server whose tokens the front accepts for its keys, and the one of its login for its page. */
+/** Asks each issuer of the front for its keys, and the authorization server of the login for its metadata. */
 async function tryIssuers({ server: { auth } }: Configuration): Promise<number> {
   if (auth === undefined) return 0
   const { issuerTrouble } = await import('../front-auth/issuer.js')
@@ -76,7 +76,7 @@ async function tryIssuers({ server: { auth } }: Configuration): Promise<number> 
 export interface CheckResult {
   readonly text: string
   readonly exitCode: 0 | 1
-  /** The usable configuration; undefined when the configuration is refused. */
+  /** The usable configuration; undefined if the configuration is refused. */
   readonly checked?: CheckedConfig
 }
 
@@ -94,7 +94,7 @@ export async function checkConfig(task: CheckTask, env: Environment): Promise<Ch
     )
     const checked = { config, schemas: await servedBy(task, schema, config) }
     const warnings = await warningsOf(checked, env, schema === undefined)
-    // A start says more than its forecast.
+    // A start reports more than its forecast.
     const problems = start ? [] : troublesOf(checked, env)
     if (problems.length > 0) throw new ConfigError('CONFIG_INVALID', config.source, problems, warnings)
     return { text: validText(config, warnings, start), exitCode: 0, checked }
@@ -104,7 +104,7 @@ export async function checkConfig(task: CheckTask, env: Environment): Promise<Ch
   }
 }
 
-/** @throws ConfigError when a start would refuse */
+/** @throws ConfigError if a start would refuse */
 async function servedBy(
   { host, 'allow-unauthenticated': allowUnauthenticated }: CheckTask,
   schema: string | undefined,
@@ -116,7 +116,7 @@ async function servedBy(
   return enabledSchemas(config).map((name) => selectSchema(config, name))
 }
 
-/** Faults that stop neither the start nor a server for certain, although a part may fail. */
+/** Problems that do not stop the start or a server for certain, although a part may fail. */
 async function warningsOf(
   checked: CheckedConfig,
   env: Environment,
@@ -127,7 +127,7 @@ async function warningsOf(
   const names = schemas.map(({ name }) => name)
   const loops = loopProblems(config, names, env)
   const locked = lock.isOn ? (await import('../lock/store.js')).lockProblem(lock.path) : undefined
-  // A file that cannot be written loses the lines of the audit, or refuses every call.
+  // If the file cannot be written, the audit loses lines, or the proxy refuses every call.
   const unwritten = audit?.file && (await fileProblem({ path: audit.file, mayBeStdout }))
   return [
     ...config.warnings,
@@ -137,7 +137,6 @@ async function warningsOf(
   ]
 }
 
-/** The programs that a start could not start. */
 function troublesOf({ schemas }: CheckedConfig, env: Environment): ConfigError['problems'] {
   return schemas.flatMap(({ name: schema, servers }) =>
     servers.flatMap((server) => {

@@ -1,12 +1,12 @@
-// The table of a command, and the reading of a command line by it.
+// The table of a command, and the reader of its command line.
 //
-// `mri` takes values apart. A mistake that it would let pass in silence is refused before and after it: an option that the
-// command does not have, an option without its value or given twice, a switch with a value.
+// `mri` splits the command line. This file refuses the mistakes that `mri` would accept: an unknown option,
+// an option without its value or given twice, a switch with a value.
 
 import mri from 'mri'
 import { nearest } from '../text/nearest.js'
 
-/** Earlier versions had options in the place of these commands. */
+/** Earlier versions had options in place of these commands. */
 export const olderSpellings: readonly (readonly [option: string, command: string])[] = [
   ['--check', 'check'],
   ['--url', 'connect'],
@@ -15,14 +15,14 @@ export const olderSpellings: readonly (readonly [option: string, command: string
 ]
 
 export interface Option<T> {
-  /** A switch takes nothing; an optional value may be left out; a list may be given more than once. */
+  /** A switch has no value; an optional value may be left out; a list may be given more than once. */
   readonly kind: 'switch' | 'value' | 'optional-value' | 'list'
-  /** The name of its value in the help. */
+  /** The name of the value in the help. */
   readonly value: string
   readonly about: string
   /** Other spellings; one letter means a single dash. */
   readonly aliases: readonly string[]
-  /** The value of the texts that were given, and of none where it was not given. @throws UsageError */
+  /** Reads the given texts; there are no texts if the option was not given. @throws UsageError */
   readonly read: (texts: readonly string[], name: string) => T
 }
 
@@ -30,7 +30,7 @@ export type Options = Readonly<Record<string, Option<unknown>>>
 
 export class UsageError extends Error {
   override readonly name = 'UsageError'
-  /** The command that it is about, for an example. */
+  /** The command of the mistake, whose example the message shows. */
   command: string | undefined
 
   constructor(problem: string, hint = '') {
@@ -38,30 +38,30 @@ export class UsageError extends Error {
   }
 }
 
-/** The result of reading a command line: the values of the options by their names, and the words. */
+/** The result of reading a command line: the values of the options by name, and the words. */
 export type Given<O extends Options> = {
   readonly [K in keyof O]: O[K] extends Option<infer T> ? T : never
 } & Words
 
 interface Words {
   readonly words: readonly string[]
-  /** The words after `--`; undefined without one. */
+  /** The words after `--`; undefined without `--`. */
   readonly rest: readonly string[] | undefined
 }
 
 export interface Invocation {
-  /** The name it was called by. */
+  /** The name by which the program was called. */
   readonly program: string
   readonly argv: readonly string[]
   readonly isNamed: boolean
 }
 
-/** Two options that cannot be used together, and what to do in place of that. */
+/** Two options that cannot be used together, and a hint. */
 type Conflict<O extends Options> = readonly [first: keyof O & string, second: keyof O & string, hint?: string]
 
 interface CommandTable<O extends Options> {
   readonly name: string
-  /** The words behind the name, as the help shows them; absent without words. */
+  /** The words after the name, as the help shows them; absent without words. */
   readonly takes?: string
   readonly about: string
   readonly group: 'SERVE' | 'SET UP' | 'LOOK' | 'TEST'
@@ -69,22 +69,22 @@ interface CommandTable<O extends Options> {
   readonly examples: readonly string[]
   readonly options: O
   readonly conflicts?: readonly Conflict<O>[]
-  /** The first word: a description of it, or the list of its values. Absent: it may be left out. */
+  /** The first word: its description, or the list of its values. Absent: the word is optional. */
   readonly first?: string | readonly string[]
-  /** How many words it takes at most. Absent: none. */
+  /** The largest number of words. Absent: none. */
   readonly wordsMax?: number
   readonly takesRest?: true
 }
 
 export interface Command<G = unknown> extends Omit<CommandTable<Options>, 'conflicts'> {
   readonly takes: string
-  /** The result of reading the arguments behind the name of the command. @throws UsageError */
+  /** Reads the arguments after the name of the command. @throws UsageError */
   readonly read: (argv: readonly string[]) => G
   /** @returns the exit code */
   run(given: G, invocation: Invocation): Promise<number>
 }
 
-/** `check` refuses what does not fit together. @throws UsageError */
+/** `check` refuses values that do not fit together. @throws UsageError */
 export function command<const O extends Options>(
   table: CommandTable<O> & {
     check?(given: Given<O>): void
@@ -119,7 +119,7 @@ export function repeated(value: string, about: string): Option<readonly string[]
   return { kind: 'list', value, about, aliases: [], read: (texts) => texts }
 }
 
-/** `must` says what form the value has to have. */
+/** `must` describes the form that the value must have. */
 export function formed<T>(
   value: string,
   about: string,
@@ -157,7 +157,7 @@ export function spellingsOf(name: string, { aliases }: Option<unknown>): string[
   return [name, ...aliases].map(spelled)
 }
 
-/** Whether one of these words before `--` asks for something else than the command. */
+/** Whether one of these spellings occurs before `--`. */
 export function asksFor(argv: readonly string[], ...spellings: readonly string[]): boolean {
   const end = argv.indexOf('--')
   return argv.slice(0, end < 0 ? undefined : end).some((word) => spellings.includes(word))
@@ -172,7 +172,7 @@ function readCommandLine<O extends Options>(table: CommandTable<O>, argv: readon
     options.flatMap(([name, option]) => spellingsOf(name, option).map((each) => [each, option] as const)),
   )
   for (const word of own) assertOption(table, bySpelling, word)
-  // `mri` would read `--no-x` as `x` being false, and take the word behind a switch for its value.
+  // `mri` would read `--no-x` as a false `x`, and the word after a switch as its value.
   const closed = own.map((word) => {
     return bySpelling.get(word)?.kind === 'switch' ? `${word.replace(/^--no-/, '--not-')}=true` : word
   })
@@ -224,7 +224,7 @@ function assertOption(
   if (known?.kind === 'switch' && word.length > spelling.length)
     throw new UsageError(`${spelling} takes no value`)
   if (known !== undefined) return
-  // Without a name the options belong to `http`, and a mode may be meant.
+  // Without a name, the options belong to `http`, and the user may mean a mode.
   const modes = name === 'http' ? olderSpellings.map(([mode]) => mode.slice(2)) : []
   const [near] = nearest(spelling.replace(/^-+/, ''), [...Object.keys(options), ...modes])
   const others = takesRest === true ? '; those of another program stand behind --' : ''
@@ -255,9 +255,9 @@ export function assertName(command: string, action: string, name: string | undef
     throw new UsageError(`${command} ${action} needs the name of a ${command}`)
 }
 
-/** `what` is wrong with a word that is no option. */
+/** The error for a wrong word that is no option; `what` describes the mistake. */
 export function wrongWord(what: string, word: string, hint = ''): UsageError {
-  // It may hold a password or a key.
+  // The word may contain a password or a key.
   if (word.includes('://'))
     return new UsageError(`${what} that is an address`, 'mcps-proxy connect URL serves a remote server')
   const isFile = /\.jsonc?$/.test(word)

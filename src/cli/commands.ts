@@ -1,4 +1,4 @@
-// Every command, and the reading of a command line. Those that serve, whose clients wait, are always loaded, and any other when it is named.
+// Every command. Serving commands are always loaded, because clients wait; others load when they are named.
 
 import { nearest } from '../text/nearest.js'
 import { type Command, asksFor, olderSpellings, wrongWord } from './command-line.js'
@@ -37,7 +37,7 @@ export function loadCommands(): Promise<Command[]> {
   return Promise.all([...byName.values()].map((load) => load()))
 }
 
-/** @throws UsageError for a name that no command has */
+/** @throws UsageError for an unknown name */
 export async function loadCommand(name: string): Promise<Command> {
   const load = byName.get(name)
   if (load !== undefined) return load()
@@ -49,7 +49,7 @@ export async function loadCommand(name: string): Promise<Command> {
 export type Asked =
   | { readonly kind: 'help'; readonly about: string | undefined }
   | { readonly kind: 'version' }
-  /** Without a name the gateway starts. */
+  /** Without a name, the gateway starts. */
   | { readonly kind: 'task'; readonly command: Command; readonly given: unknown; readonly isNamed: boolean }
 
 /** @throws UsageError */
@@ -73,7 +73,7 @@ function commandIn(argv: readonly string[]): {
 } {
   const [first = '', ...behind] = argv
   const isOption = first === '' || first.startsWith('-')
-  // `mcps-proxy stdio --url URL` connects, too.
+  // `mcps-proxy stdio --url URL` also connects.
   if (!isOption && first !== 'stdio') return { name: first, own: behind, isNamed: true }
   const all = isOption ? argv : ['--stdio', ...behind]
   const end = all.includes('--') ? all.indexOf('--') : all.length
@@ -84,7 +84,7 @@ function commandIn(argv: readonly string[]): {
     const written = options[at] ?? ''
     const value = written === option ? [] : [written.slice(option.length + 1)]
     const others = [...options.slice(0, at), ...value, ...options.slice(at + 1)]
-    // `check` keeps the mode that it checks for.
+    // `check` keeps the mode that it checks.
     const own = name === 'check' ? others : others.filter((word) => word !== '--stdio')
     return { name, own: [...own, ...rest], isNamed: true }
   }

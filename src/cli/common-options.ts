@@ -51,7 +51,6 @@ export const port: Option<number | undefined> = formed(
 
 const host: Option<string | undefined> = valued('HOST', 'Address to listen on (default: 127.0.0.1)')
 
-/** The options of commands that listen. */
 export const listening = {
   port,
   host,
@@ -70,7 +69,7 @@ export const header: Option<Readonly<Record<string, string>>> = {
     Object.fromEntries(
       texts.map((each, at) => {
         const [, name, value] = headerPattern.exec(each) ?? []
-        // The text itself may hold a secret.
+        // The text itself may contain a secret.
         if (name === undefined || value === undefined)
           throw new UsageError(
             `--header number ${at + 1} is no header field`,
@@ -83,7 +82,7 @@ export const header: Option<Readonly<Record<string, string>>> = {
 
 export const verbose: Option<boolean> = flag('Log everything, as --log-level debug does')
 
-/** Of a page beside stdio, which needs a port. */
+/** The port of the inspector's page while stdio is served. */
 export const uiPort: Option<number | undefined> = {
   ...formed(
     '[PORT]',
@@ -94,7 +93,6 @@ export const uiPort: Option<number | undefined> = {
   kind: 'optional-value',
 }
 
-/** The options of every command that serves. */
 export const serving = {
   timeout,
   record: valued('FILE.jsonl', 'Write every frame on every hop to a file while running'),
@@ -113,7 +111,7 @@ export const servingConflicts = [
   ['verbose', 'log-level'],
 ] as const
 
-/** The least severe level that is logged; the command line decides before the configuration. */
+/** The least severe level that is logged. The command line overrides the configuration. */
 export function logLevelOf(
   { verbose: isVerbose, 'log-level': level }: Pick<Given<typeof serving>, 'verbose' | 'log-level'>,
   configured: LogLevel,
@@ -121,21 +119,21 @@ export function logLevelOf(
   return isVerbose ? 'debug' : (level ?? configured)
 }
 
-/** The options of a command about a group of servers, or about what a profile shows of one. */
+/** The options of a command about a group of servers, or about the part that a profile shows. */
 export const viewOptions = { schema, profile, config }
 export const viewConflict = ['schema', 'profile', 'a profile names its servers'] as const
 
 /** A group of servers, or the part of one that a profile shows. */
 export type View = Pick<Given<typeof viewOptions>, 'schema' | 'profile' | 'config'>
 
-/** The client with which a login by an address is made. */
+/** The client for a login by address. */
 export interface LoginClientInfo {
   readonly clientId?: string
   readonly clientSecret?: string
   readonly clientMetadataUrl?: string
 }
 
-/** A file with an id and a secret is smaller. */
+/** More than a file with an id and a secret needs. */
 const CLIENT_INFO_BYTES_MAX = 64 * 1024
 
 export const clientOptions = {
@@ -148,11 +146,11 @@ export const clientOptions = {
   ),
 }
 
-/** Undefined where the line names no client. @throws UsageError */
+/** Undefined if the command line names no client. @throws UsageError */
 export function clientInfoOf(given: Given<typeof clientOptions>): LoginClientInfo | undefined {
   const { 'client-info': info, 'client-metadata-url': clientMetadataUrl } = given
   const members = info === undefined ? {} : membersOf(info)
-  // The text itself may hold a secret.
+  // The text itself may contain a secret.
   if (members === undefined)
     throw new UsageError(
       '--client-info has no "client_id", or its file cannot be read',

@@ -1,4 +1,4 @@
-// Follows the configuration file of a running proxy, by SIGHUP and by looking at the file.
+// Follows the configuration file of a running proxy: reads the file after SIGHUP, and after a change.
 //
 // A configuration with a mistake changes nothing, and the log says why.
 
@@ -17,7 +17,7 @@ import { logLevelOf } from './common-options.js'
 import type { Run } from './serve.js'
 import { memberPath } from '../text/member-path.js'
 
-/** The first look comes this long after the start, which has more urgent work. */
+/** The first look waits this long, because the start has more urgent work. */
 const FIRST_LOOK_MS = 500
 
 const LOOK_MS = 1000
@@ -29,7 +29,7 @@ function pause(ms: number): Promise<unknown> {
   return setTimeout(ms, undefined, { ref: false })
 }
 
-/** Opened at the start, and as they were then until the end. */
+/** Values that the process uses at the start only. */
 const openedAtStart: readonly (readonly [name: string, valueOf: (config: Configuration) => unknown])[] = [
   ['logging.file', ({ logging }) => logging.file],
   ['logging.maxSize', ({ logging }) => logging.maxSizeBytes],
@@ -43,20 +43,20 @@ const openedAtStart: readonly (readonly [name: string, valueOf: (config: Configu
   ['server.ui', ({ server }) => server.ui],
 ]
 
-/** Keeps what is served, and the log of this process, equal to the file until `stop`. */
+/** Applies the file to the server and to the log of this process, until `stop`. */
 export class ConfigFollower {
   readonly #run: Run
   readonly #reload: (config: Configuration) => Promise<unknown>
-  /** The file in use, or the one that would be used if it were there. */
+  /** The file in use, or the file that would be used if it existed. */
   readonly #path: string
   #config: Configuration
-  /** The version of the files that was read or seen last; undefined before the first look. */
+  /** The version of the files at the last look; undefined before the first look. */
   #seen: string | undefined
   /** Reloads run one after the other. */
   #reading: Promise<void> = Promise.resolve()
   #isStopped = false
 
-  /** `reload` makes the server take another configuration, or throws a ConfigError and changes nothing. */
+  /** `reload` applies another configuration to the server, or throws a ConfigError and changes nothing. */
   constructor(run: Run, reload: (config: Configuration) => Promise<unknown>) {
     const { read, config, shutdown, logger } = run
     this.#run = run
@@ -76,7 +76,7 @@ export class ConfigFollower {
     this.#isStopped = true
   }
 
-  /** Reads the files once two looks in a row find the same change. A write after a look makes another version for the next one. */
+  /** Reads the files once two looks in a row find the same change. A later write makes another version. */
   async #follow(): Promise<void> {
     await pause(FIRST_LOOK_MS)
     let last = await this.#filesNow()
@@ -91,7 +91,7 @@ export class ConfigFollower {
     }
   }
 
-  /** The file of the secrets changes with each that is set, also where a keyring has the value. */
+  /** The file of the secrets changes with each secret that is set, even if a keyring has the value. */
   async #filesNow(): Promise<{ readonly version: string; readonly changedAtMs: number }> {
     const paths = [this.#path, ownPath(homeOf(process.env), 'secrets.json'), this.#config.lock.path]
     const files = await Promise.all(paths.map((path) => stat(path, { bigint: true }).catch(() => undefined)))
@@ -117,7 +117,7 @@ export class ConfigFollower {
     try {
       const config = await read(isAbsolute(source) ? source : undefined)
       refuseLoop(config, schemasOf(config), process.env)
-      // Before anything can be logged of it.
+      // Add the secrets before anything about the configuration is logged.
       logger.addSecrets(secretsIn(config, schemasOf(config)))
       await this.#reload(config)
       this.#use(config)
@@ -152,7 +152,7 @@ export class ConfigFollower {
   }
 }
 
-/** Logs warnings of a configuration; those about schemas that are not served would only be noise: `--check` tells them. */
+/** Logs warnings of a configuration, except those about schemas that are not served: `check` prints these. */
 export function tellWarnings(
   logger: Logger,
   warnings: Configuration['warnings'],

@@ -1,6 +1,6 @@
-// The output of the command for a person: results on stdout; the banner and notes on stderr.
+// Output for a person: results on stdout; the banner and notes on stderr.
 //
-// Nothing writes to stdout here while stdio is served, when stdout belongs to the protocol.
+// While stdio is served, stdout belongs to the protocol, and nothing here writes to it.
 
 import process from 'node:process'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
@@ -13,12 +13,12 @@ import { version } from '../version.js'
 
 const ignore = (): void => {}
 
-/** Writes lines to stdout, whose texts may be those of a server or of a file. */
+/** Writes lines to stdout; their texts may come from a server or a file. */
 export function print(...lines: readonly string[]): Promise<void> {
   return say('stdout', lines.map((line) => `${escapeText(line)}\n`).join(''))
 }
 
-/** The lines of a table of two columns, the second of which ends at a width. */
+/** The lines of a table with two columns; the second column ends at `columns`. */
 export function aligned(
   rows: readonly (readonly [name: string, text: string])[],
   paint: Paint = noPaint,
@@ -33,31 +33,31 @@ export function aligned(
   })
 }
 
-/** How a table on stdout may look: in colours, and no wider than the terminal of the person who reads it. */
+/** The style of a table on stdout: colours, and the width of the reader's terminal. */
 export async function tableStyle(): Promise<{ readonly paint: Paint; readonly columns: number }> {
   const { isTTY, columns } = process.stdout
   const paint = await paintFor(isTTY, process.env)
   return { paint, columns: columns > 0 ? columns : Number.POSITIVE_INFINITY }
 }
 
-/** Writes text without controls of terminals but colours. Resolves once the text is out, also when the reader has left. */
+/** Writes text without terminal controls except colours. Resolves once it is written, even if the reader has left. */
 export function say(stream: 'stdout' | 'stderr', text: string): Promise<void> {
   return write(stream, escapeOutput(text))
 }
 
-/** Writes a result of a server to stdout: unchanged for another program, and for a terminal without the characters that it acts on. */
+/** Writes a server's result to stdout: unchanged for a program, and escaped for a terminal. */
 export function pass(text: string): Promise<void> {
   return write('stdout', process.stdout.isTTY ? text.replaceAll(/[^\t\n]+/g, escapeText) : text)
 }
 
 async function write(stream: 'stdout' | 'stderr', text: string): Promise<void> {
   const target = process[stream]
-  // A reader that left (`| head -1`) is no failure of ours.
+  // A reader that left (`| head -1`) is no failure.
   target.on('error', ignore)
   const failed = await new Promise<boolean>((resolve) => {
     target.write(text, (error) => resolve(error instanceof Error))
   })
-  // The error of a write that failed is still to come.
+  // The stream has yet to emit the error of a failed write, so the listener stays.
   if (!failed) target.off('error', ignore)
 }
 
@@ -65,7 +65,7 @@ export function note(text: string): Promise<void> {
   return say('stderr', `mcps-proxy: ${escapeText(text)}\n`)
 }
 
-/** A failure that its message explains to a person: 1 is the exit code of a run, 2 that of a mistake. */
+/** A failure with a message for a person. The exit code is 1 for a failed run, and 2 for a mistake of the user. */
 export class Failure extends Error {
   readonly exitCode: 1 | 2
 
@@ -79,11 +79,11 @@ export interface Banner {
   readonly program: string
   readonly ready: string
   readonly facts: readonly (readonly [name: string, text: string])[]
-  /** For a person at a terminal, behind `ready`. */
+  /** For a person at a terminal, after `ready`. */
   readonly howToEnd: string
 }
 
-/** `isTyped` says that a person types the messages. */
+/** `isTyped` means that a person types the messages. */
 export function stdioBanner(config: Configuration, schema: SchemaConfig, isTyped: boolean): Banner {
   return {
     program: `${config.server.name} ${version}`,
@@ -98,7 +98,7 @@ export function stdioBanner(config: Configuration, schema: SchemaConfig, isTyped
   }
 }
 
-/** `host` is the address that is bound, and `origin` one that a client on this machine can use. */
+/** `host` is the bound address, and `origin` is an address for clients on this machine. */
 export function httpBanner(
   config: Configuration,
   { host, origin }: { readonly host: string; readonly origin: string },

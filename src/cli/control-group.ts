@@ -1,9 +1,9 @@
-// Whether the control group of this process has room for as many processes of servers as the configuration allows.
+// Checks whether the control group of this process has room for all server processes that may run.
 
 import { join } from 'node:path'
 import { readTextFile } from '../runtime/read-file.js'
 
-/** The cost of one process of a server, measured with servers on Node.js: its threads, and its own memory. */
+/** The cost of one server process, measured with servers on Node.js: its threads, and its private memory. */
 const tasksPerProcess = 11
 const bytesPerProcess = 23_000_000
 const ownTasks = 40
@@ -11,13 +11,13 @@ const ownBytes = 200_000_000
 
 const FILE_BYTES_MAX = 65_536
 
-/** The files of cgroup v2, with what each process takes of what they limit. */
+/** The files of cgroup v2, and how much of each limit a process needs. */
 const limits = [
   { file: 'pids.max', remedy: 'TasksMax= or --pids-limit', perProcess: tasksPerProcess, own: ownTasks },
   { file: 'memory.max', remedy: 'MemoryMax= or --memory', perProcess: bytesPerProcess, own: ownBytes },
 ]
 
-/** A warning for each limit of the control group that `processesMax` processes do not fit. `root` is `/` outside of tests. */
+/** A warning for each limit that is too small for `processesMax` processes. `root` is `/` except in tests. */
 export function tightLimits(processesMax: number, root = '/'): string[] {
   return limits.flatMap(({ file, remedy, perProcess, own }) => {
     const limit = limitIn(root, file)
@@ -31,7 +31,7 @@ export function tightLimits(processesMax: number, root = '/'): string[] {
   })
 }
 
-/** The limit of the group of this process; Infinity without cgroup v2, and for `max`. */
+/** The limit for the group of this process; Infinity without cgroup v2, and for `max`. */
 function limitIn(root: string, file: string): number {
   const [, path = ''] = /^0::(\/.*)$/m.exec(textOf(join(root, 'proc/self/cgroup'))) ?? []
   return Number(textOf(join(root, 'sys/fs/cgroup', path, file))) || Infinity

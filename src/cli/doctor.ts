@@ -1,7 +1,7 @@
-// `doctor` and `list`: the result of starting every server, and what the user can change where one fails.
+// `doctor` and `list`: start every server, and say what the user can change after a failure.
 //
-// A server's own output is shown and never turned into advice, because a server could ask for a variable, a host or a file
-// in it. Advice follows from the configuration and from what the proxy itself observed.
+// The report shows a server's own output but never turns it into advice, because a server could ask for a
+// variable, a host or a file in it. Advice follows from the configuration and the observations of the proxy.
 
 import type { Configuration, Environment, SchemaConfig } from '../config/configuration.js'
 import { hasUsers } from '../config/front.js'
@@ -64,7 +64,7 @@ for each. The exit code is 1 when a server failed; doctor says what mends that.`
   }),
 }
 
-/** @returns the exit code: 1 when a server failed, or the lock cannot be used */
+/** @returns the exit code: 1 if a server failed, or if the lock cannot be used */
 export async function runDoctor(view: View, name: string | undefined, isBrief: boolean): Promise<number> {
   const { config, schema } = await loadView(view)
   const servers = schema.servers.filter((server) => name === undefined || server.name === name)
@@ -81,7 +81,6 @@ export async function runDoctor(view: View, name: string | undefined, isBrief: b
   return problem === undefined ? exitCode : 1
 }
 
-/** The lines that report a server that was tried. */
 type Lines = (server: ServerConfig, trial: Trial, env: Environment) => string[]
 
 const inOneLine: Lines = (server, trial) => {
@@ -123,7 +122,7 @@ export interface CheckedConfig {
   readonly profile?: string | undefined
 }
 
-/** Every server that is enabled, so many at a time; each result is reported when it comes. */
+/** Tries every enabled server, `atOnce` at a time, and reports each result when it is ready. */
 export async function tryAll(
   { config, schemas, profile }: CheckedConfig,
   inLines: Lines = inDetail,
@@ -138,7 +137,7 @@ export async function tryAll(
   return withChildren(config, names, async ({ runtime, logger, interrupted }) => {
     const all = eachAtOnce(candidates, atOnce, async (candidate) => {
       const { schema, server, label } = candidate
-      // A person waits, so that the first refusal of a remote server counts.
+      // A person waits, so the first refusal of a remote server counts.
       const once = isRemote(server) ? { ...server, retries: 0 } : server
       const trial = await tryServer(config, schema, once, {
         runtime,
@@ -162,7 +161,7 @@ export async function tryAll(
   })
 }
 
-/** That each user of the front logs in is no failure; without one of them nothing more can be tried. */
+/** A login that each user of the front needs is no failure, but nothing more can be tried without it. */
 function isOfUsers({ server: front }: Configuration, server: ServerConfig, { needsLogin }: Trial): boolean {
   return needsLogin && isPerUser(server) && hasUsers(front)
 }
@@ -177,7 +176,7 @@ function loginWords(server: ServerConfig): string {
   return `it needs a login; run: ${command}${users}`
 }
 
-/** Why a server failed is often only on its stderr. */
+/** The reason of a failure is often only on the server's stderr. */
 function inWords(server: ServerConfig, trial: Trial): string[] {
   const { failure, needsLogin, revision, evidence, ms, lastWords } = trial
   if (needsLogin) return [loginWords(server)]

@@ -1,4 +1,4 @@
-// `add`, `remove`, `enable` and `disable`: changes of the configuration file, which a running proxy reads again.
+// `add`, `remove`, `enable` and `disable` change the configuration file, which a running proxy reads again.
 
 import { type ServerEdit, editServer } from '../config/edit.js'
 import { secretNamesIn, withReferences } from './clients/secrets.js'
@@ -79,7 +79,7 @@ export const editCommands = {
   disable: editCommand('disable', 'keeps a server in the file, and starts it no more'),
 }
 
-/** The server as the configuration file has it. @throws UsageError */
+/** The server's entry in the configuration file. @throws UsageError */
 function entryOf({
   words: [, url, ...strays],
   rest: [command, ...args] = [],

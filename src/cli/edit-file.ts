@@ -1,5 +1,5 @@
-// Changes of the configuration file by commands: one command at a time, and nothing is written that a start would refuse; and what
-// `import` and `add` offer for new servers: the store for their secrets, and one start, so that the first list has their tools.
+// How commands change the configuration file: one at a time, and never to a text that a start would refuse.
+// `import` and `add` also offer the secret store, and one start, so that the first list has the new tools.
 
 import { dirname } from 'node:path'
 import process from 'node:process'
@@ -17,8 +17,8 @@ import type { KeptSecret, StoredSecrets } from './clients/secrets.js'
 import { Failure, print } from './console.js'
 
 /**
- * Runs a command that changes the configuration file, the one that is named or that a start would find. A file that cannot be changed
- * so is a mistake in the command (exit code 2).
+ * Runs a command that changes the configuration file: the named file, or the file that a start would find. If
+ * the file cannot be changed, the command ends with exit code 2.
  */
 export async function editing(
   named: string | undefined,
@@ -34,9 +34,9 @@ export async function editing(
 }
 
 /**
- * Writes the changed text, unless a start would refuse it. Two commands that change the file at the same time keep both changes.
+ * Writes the changed text, unless a start would refuse it. Concurrent commands keep each other's changes.
  *
- * @throws ConfigError with every problem that a start would have, Failure, FileLockError, and what `change` throws
+ * @throws ConfigError with every problem of a start, Failure, FileLockError, and the errors of `change`
  */
 export function changeFile(path: string, change: (text: string) => string): Promise<void> {
   return alone(path, async () => {
@@ -53,7 +53,7 @@ export function changeFile(path: string, change: (text: string) => string): Prom
   })
 }
 
-/** Runs while no other command changes the file. @throws FileLockError, and what `run` throws */
+/** Runs while no other command changes the file. @throws FileLockError, and the errors of `run` */
 export async function alone<T>(path: string, run: () => Promise<T>): Promise<T> {
   const runtime = realRuntime()
   try {
@@ -63,7 +63,7 @@ export async function alone<T>(path: string, run: () => Promise<T>): Promise<T> 
   }
 }
 
-/** Names that stay there twice are shown where the file has them. @throws ConfigError with every problem that a start would refuse */
+/** Names that are still there twice are shown at their places. @throws ConfigError with every problem of a start */
 function assertUsable(path: string, before: string, after: string): void {
   const [old, now] = [readJson(before), readJson(after)]
   const isTwice = now.kind === 'value' && now.repeated.length > 0
@@ -72,11 +72,11 @@ function assertUsable(path: string, before: string, after: string): void {
   resolveConfig(now.kind === 'value' ? now.value : undefined, context)
 }
 
-/** Without a terminal it names the command that starts them. */
+/** Offers to start the servers once. Without a terminal, names the command for that. */
 export async function offerStart(servers: {
   readonly config: string | undefined
   readonly schema: string
-  /** Undefined is all servers of the schema. */
+  /** Undefined means all servers of the schema. */
   readonly name: string | undefined
 }): Promise<void> {
   const what = servers.name === undefined ? 'the servers' : 'the server'
@@ -88,12 +88,11 @@ export async function offerStart(servers: {
   await runDoctor({ ...servers, profile: undefined }, servers.name, true)
 }
 
-/** The store of the secrets of this user. */
 export function ownSecrets(): SecretStore {
   return new SecretStore(ownPath(homeOf(process.env), 'secrets.json'), realRuntime())
 }
 
-/** A value that the keyring does not give counts as another one, so that its name stays with it. @throws SecretStoreError */
+/** A value that the keyring does not return counts as different, so its name stays in use. @throws SecretStoreError */
 export async function storedSecrets(store: SecretStore): Promise<StoredSecrets> {
   const stored = new Map<string, string | undefined>()
   for (const { name } of store.names()) {
@@ -106,7 +105,7 @@ export async function storedSecrets(store: SecretStore): Promise<StoredSecrets> 
   return stored
 }
 
-/** Stores them, and then writes what refers to them; the store gives them up where that fails. */
+/** Stores the secrets and calls `write`; if either fails, the stored secrets are removed again. */
 export async function withSecretsStored<T>(
   store: SecretStore,
   secrets: readonly KeptSecret[],

@@ -1,4 +1,4 @@
-// The tables of the commands give the text of `--help`, of the program and of one command, and what a shell completes.
+// The text of `--help`, for the program and for one command, and shell completion, from the tables of the commands.
 
 import { type Command, type Option, command, spelled } from './command-line.js'
 import { loadCommand, loadCommands } from './commands.js'
@@ -7,7 +7,7 @@ import { version } from '../version.js'
 
 export const versionText: string = `${version}\n`
 
-/** The help for a program of that name; of one command where it is named. */
+/** The help for a program of that name, or for one command. */
 export async function helpText(program: string, about?: string): Promise<string> {
   const text = about === undefined ? generalHelp(await loadCommands()) : commandHelp(await loadCommand(about))
   return text.replaceAll('mcps-proxy ', `${program} `)
@@ -92,7 +92,7 @@ const scripts: Readonly<Record<string, (commands: readonly Command[]) => string>
   fish: fishScript,
 }
 
-/** The shell completes names of files if no word fits. */
+/** The shell completes file names if no word fits. */
 function bashScript(commands: readonly Command[]): string {
   const cases = commands.map(
     ({ name, options }) => `    ${name}) words="${Object.keys(options).map(spelled).join(' ')} --help" ;;`,

@@ -1,4 +1,4 @@
-// `import`: the servers of clients move into our file, and one entry of ours takes their place; `--undo` gives them back.
+// `import`: moves the servers of clients into the proxy's file, and leaves one entry. `--undo` restores the files.
 
 import { isUtf8 } from 'node:buffer'
 import process from 'node:process'
@@ -30,7 +30,7 @@ import { namesHint } from '../text/nearest.js'
 import { Failure, say } from './console.js'
 
 const DECLINED = 1
-/** A file of a client cannot be read, and nothing moves. */
+/** A client's file cannot be read, and nothing moves. */
 const REFUSED = 1
 const NOT_ASKED = 2
 
@@ -76,7 +76,7 @@ async function runImport(command: ImportTask): Promise<number> {
   const folder = ownPath(homeOf(process.env), 'imports')
   return editing(command.config, async (path) => {
     if (command.undo) return alone(path, () => undo(folder, command['dry-run']))
-    // Without a question the lock covers the plan too, so that two imports follow each other.
+    // Without a question, the lock covers the plan too, so concurrent imports run one after the other.
     const run = (): Promise<number> => importNow(command, path, folder)
     return command.yes ? alone(path, run) : run()
   })
@@ -126,7 +126,7 @@ async function importNow(command: ImportTask, path: string, folder: string): Pro
 
 async function write({ changes, secrets }: ImportPlan, folder: string, store: SecretStore): Promise<void> {
   try {
-    // Another import may have given its secrets the same names.
+    // Another import may have used the same names for its secrets.
     assertUnchanged(changes)
     const record = await withSecretsStored(store, secrets, () => applyChanges(changes, folder))
     await show([`${counted(changes.length, 'file')} written; ${record} has them as they were.`])
@@ -206,7 +206,7 @@ async function show(lines: readonly string[], redactor?: Redactor): Promise<void
   await say('stdout', redactor?.clean(text) ?? text)
 }
 
-/** The file of Claude Code has its history too. */
+/** The file of Claude Code also contains its history. */
 const BYTES_MAX = 256 * 1024 * 1024
 
 /** Undefined for a file that is missing, cannot be read, or is not UTF-8. */

@@ -1,4 +1,4 @@
-// `--ui`: the inspector of a serving process, and the address that a person opens.
+// `--ui`: the inspector of a serving process, and the address for a person.
 
 import { randomBytes } from 'node:crypto'
 import process from 'node:process'
@@ -27,7 +27,7 @@ export class Inspection {
   #listener: PagesListener | undefined
   #forget: () => void = () => {}
 
-  /** @throws the system's error when the files of the page are missing */
+  /** @throws the system's error if the files of the page are missing */
   constructor(run: Omit<Run, 'inspection'>) {
     const { config, logger, options, invocation, schemasOf } = run
     this.#run = run
@@ -46,7 +46,7 @@ export class Inspection {
   }
 
   /**
-   * Shows these proxies. The pages are on a port of this machine, unless an HTTP front serves them.
+   * Shows these proxies. The pages have a separate port on this machine, unless an HTTP front serves them.
    *
    * @throws the system's error
    */
@@ -60,14 +60,14 @@ export class Inspection {
     const { runtime, log = () => {} } = options
     this.#inspector.show(proxies, events)
     if (origin === undefined) {
-      // The entry of this process as its client's file has it.
+      // The entry of this process, as in its client's file.
       const server = { command: program, args: invocation.args }
       this.#inspector.status.entries = [{ title: 'this process', server }]
       this.#listener = await listenForPages(this.pages, port, { runtime, log })
     } else this.showEntries(this.#run.config, origin)
     const address = `${origin ?? this.#listener?.origin}/ui/#key=${this.#key}`
     this.#forget = keepAddress(ownPath(homeOf(process.env), 'ui'), address)
-    // The address holds a key, and the stderr of a program may end in a file that others read.
+    // The address contains a key, and the stderr of a program may end in a file that others read.
     const shown = process.stderr.isTTY ? address : 'mcps-proxy status --ui prints its address'
     process.stderr.write(`inspector: ${shown}\n`)
   }
@@ -97,7 +97,7 @@ function entriesOf(config: Run['config'], origin: string): Entry[] {
   ]
 }
 
-/** @throws ConfigError when the pages would be open to the network */
+/** @throws ConfigError if the pages would be open to the network */
 export function refuseOpenPages({ server, source }: Run['config'], host: string): void {
   if (isLoopback(host) || (server.ui.remote && needsToken(server))) return
   const problem = `--ui shows every message, and ${host} can be reached from other machines`

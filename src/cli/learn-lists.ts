@@ -1,4 +1,4 @@
-// The detached process of a warm-up; `warm-up.ts` gives the reason for it.
+// The detached process of a warm-up; `warm-up.ts` explains why it exists.
 
 import process from 'node:process'
 import { setTimeout } from 'node:timers/promises'
@@ -13,12 +13,12 @@ import { keptLock, unlistedServers } from './warm-up.js'
 
 const WARM_UP_MS = 120_000
 
-/** The proxy or its guardian ends servers within this time, also those that are being installed. */
+/** The proxy or its guardian ends servers within this time, also servers that are being installed. */
 const PREDECESSOR_MS = 1500
 
 const LOOK_MS = 200
 
-/** Keeps what servers list of which nothing is kept. @returns the exit code */
+/** Keeps the lists of servers of which nothing is kept. @returns the exit code */
 export async function learnLists(path: string, name: string): Promise<number> {
   const endsAt = Date.now() + WARM_UP_MS
   const config = await loadWithSecrets({ path: path === '' ? undefined : path }, { schema: name })

@@ -1,4 +1,4 @@
-// Reads the configuration of a command, with the secrets that it refers to.
+// Reads the configuration of a command, with the secrets that the configuration refers to.
 
 import { resolve } from 'node:path'
 import process from 'node:process'
@@ -9,7 +9,7 @@ import type { View } from './common-options.js'
 import { type AskInput, withSecrets } from '../secrets/load.js'
 
 export interface SecretNeeds {
-  /** The only schema that it uses; undefined is every enabled one. */
+  /** The only schema that the command uses; undefined means every enabled schema. */
   readonly schema?: string | undefined
   /** Whether a person may be asked for inputs that have no value. */
   readonly asks?: boolean

@@ -1,4 +1,4 @@
-// `lock`: lists every server once, compares that with `mcps.lock`, and writes what was not locked or is accepted.
+// `lock`: lists every server once, compares the lists with `mcps.lock`, and writes new and accepted items.
 
 import { isAbsolute } from 'node:path'
 import { enabledSchemas, selectSchema } from '../config/config.js'
@@ -51,7 +51,7 @@ const options = {
 
 type LockTask = Given<typeof options>
 
-/** `write` records what is not locked yet, and `check` writes nothing. */
+/** `write` records servers that are not locked yet, and `check` writes nothing. */
 type Mode = 'write' | 'check' | 'accept'
 
 export const lockCommand = command({
@@ -70,7 +70,7 @@ listed. Invisible characters are always named.`,
 })
 
 interface Meant extends Candidate {
-  /** Names of tools and prompts; empty is all. */
+  /** Names of tools and prompts; empty means all. */
   readonly items: readonly string[]
 }
 
@@ -83,11 +83,11 @@ interface Found extends Tried {
   /** The changes that remain after the command. */
   readonly changes: readonly Change[]
   readonly done: string | undefined
-  /** The lock of the server after the command; undefined where it has none. */
+  /** The lock of the server after the command; undefined if the server has none. */
   readonly after: LockedServer | undefined
 }
 
-/** @returns the exit code: 1 where a server differs from the lock, or could not be compared; 2 where the command cannot be meant */
+/** @returns the exit code: 1 if a server differs from the lock or was not compared; 2 if the command cannot apply */
 async function runLock(command: LockTask): Promise<number> {
   const config = await loadWithSecrets(
     { path: command.config, servesHttp: false },
@@ -210,7 +210,7 @@ function written(fresh: LockedSchemas, found: readonly Found[]): LockedSchemas {
   )
 }
 
-/** Without the entries of servers that have left these schemas. */
+/** Removes the entries of servers that have left these schemas. */
 function pruned(schemas: readonly SchemaConfig[], locked: LockedSchemas): LockedSchemas {
   const left = [...locked].map(([schema, servers]) => {
     const there = schemas.find(({ name }) => name === schema)?.servers.map(({ name }) => name)
@@ -234,7 +234,7 @@ function linesOf(found: Found): string[] {
   ]
 }
 
-/** The invisible characters of everything that is listed, of what was accepted too. */
+/** The invisible characters of everything that is listed, also of accepted items. */
 function unseenOf({ listed }: Found): string[] {
   return lockedKinds.flatMap((kind) =>
     [...(listed?.[kind] ?? [])].flatMap(([name, content]) =>

@@ -1,4 +1,4 @@
-// `login`, `logins` and `logout`: logins to remote servers, which every process of this user shares.
+// `login`, `logins` and `logout`: logins to remote servers, which all processes of this user share.
 
 import process from 'node:process'
 import { askLine } from '../ask/terminal.js'
@@ -123,7 +123,6 @@ interface Target {
   readonly name: string
   readonly url: string
   readonly settings: Partial<LoginSettings> | undefined
-  /** The HTTP front of the configuration that has the server. */
   readonly front?: FrontConfig
 }
 
@@ -151,7 +150,7 @@ async function targetOf(
   return { name: server, url: found.url, settings: found.login, front: config.server }
 }
 
-/** Refuses a login that no client would use, and names a user who may be misspelt. @throws Failure */
+/** Refuses a login that no client would use, and warns of a user name that may be misspelt. @throws Failure */
 async function checkUser(user: string | undefined, { name, settings, front }: Target): Promise<void> {
   if (front === undefined) return
   const isPerUser = settings?.isPerUser === true
@@ -191,7 +190,7 @@ function showCode({ address, userCode, wholeAddress }: Parameters<ShowCode>[0]):
   return note(`open ${address} in any browser, and enter the code ${userCode}${or}`)
 }
 
-/** Without a browser the person opens the address elsewhere, and pastes where the browser was sent. */
+/** Without a browser, the person opens the address elsewhere, and pastes the last address of that browser. */
 function personFor(opensBrowser: boolean): LoginPerson {
   if (opensBrowser)
     return {
@@ -235,7 +234,7 @@ async function list(only: string | undefined, store: LoginStore, runtime: LoginR
   return 0
 }
 
-/** A login whose tokens may still be valid is kept, since it is their only copy, unless the person gives that up. */
+/** Keeps a login whose tokens may still be valid, because no other copy exists, unless the removal is forced. */
 async function leave(
   isForced: boolean,
   { name, url }: Target,
@@ -244,7 +243,7 @@ async function leave(
 ): Promise<number> {
   const whose = store.user === undefined ? '' : ` of '${store.user}'`
   const { kept, isRevocable } = await store.alone(url, async () => {
-    // A process that was renewing the tokens has stored others, and those must be revoked.
+    // A process that renewed the tokens meanwhile has stored new ones, and those must be revoked.
     const login = store.read(url)
     if (login === undefined) throw new LoginError(`there is no login to '${name}'${whose}`)
     const kept = await whyNotRevoked(login, runtime)
@@ -261,7 +260,7 @@ async function leave(
   return 0
 }
 
-/** Undefined where the tokens are revoked, or the authorization server revokes none. */
+/** Undefined if the tokens are revoked, or if the authorization server revokes no tokens. */
 async function whyNotRevoked(login: Login, runtime: LoginRuntime): Promise<string | undefined> {
   const { issuer, tokenEndpoint, revocationEndpoint, client, refreshToken, accessToken, url } = login
   if (revocationEndpoint === undefined) return undefined

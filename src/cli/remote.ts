@@ -1,4 +1,4 @@
-// One remote server in place of a configuration (--url).
+// One remote server in place of a configuration file, for `connect`.
 
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { literal } from '../config/expand.js'
@@ -8,14 +8,14 @@ import { mayCarryTokens } from '../text/loopback.js'
 import { googleAuthOf } from '../upstream/auth/id-token-credentials.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
 
-/** Members of an entry of the configuration. */
+/** Members of a configuration entry. */
 export interface RemoteServer {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly auth?: object
 }
 
-/** A service that has to be started first takes longer than a program on this machine. */
+/** A service that must first be started takes longer than a program on this machine. */
 const timeoutMsDefault = 120_000
 
 /** Names and descriptions pass through: a client sees the server unchanged. */
@@ -25,7 +25,7 @@ export function remoteConfig(
   name: string,
 ): Configuration {
   const ownTimeoutMs = timeoutMs ?? timeoutMsDefault
-  // A text like `${NAME}` is no variable here, since there is no configuration file.
+  // `${NAME}` is no variable here, because there is no configuration file.
   const server = {
     url: url.replaceAll('${', '$%7B'),
     headers: literals(headers),
@@ -48,7 +48,7 @@ export function remoteConfig(
   const schemas = [...config.schemas].map(([schema, { servers, ...others }]) => {
     return [schema, { ...others, servers: servers.map((each) => ({ ...each, ...own })) }] as const
   })
-  // The client opens the server and gets no answer before the server has answered, or its time is over.
+  // The client opens the server, and waits until the server has answered or its time is over.
   const graceMs = 2 * ownTimeoutMs
   return { ...config, startupGraceMs: graceMs, schemas: new Map(schemas) }
 }
@@ -57,7 +57,7 @@ function literals(texts: object): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, literal(String(value))]))
 }
 
-/** @throws TransportError when a server needs credentials, and there are none or they must not be sent to it */
+/** @throws TransportError if a server needs credentials that are missing, or that must not be sent to it */
 export async function checkCredentials({ servers }: SchemaConfig): Promise<void> {
   for (const server of servers.filter(isRemote)) {
     const auth = googleAuthOf(server)

@@ -1,4 +1,4 @@
-// The message for a person when a command line is wrong, or a run has failed.
+// The message for a person after a wrong command line or a failed run.
 
 import { escapeText } from '../text/escape.js'
 import { errorCode, errorText } from '../text/error-text.js'
@@ -32,7 +32,7 @@ async function usageText({ message, command }: UsageError, program: string): Pro
   return `${text}For example: ${example.replace('mcps-proxy ', `${program} `)}\n`
 }
 
-/** By the `code` of the error: the caller's mistake, the world's (ours and the system's codes), or ours. */
+/** By the error's `code`: the user's mistake, a failure (codes of the proxy or the system), or an internal fault. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof Failure) return error.exitCode
   if (error instanceof LoginError || error instanceof SecretStoreError) return runTimeFailure

@@ -1,4 +1,4 @@
-// The process of a login that outlives the proxy which wants it (`login/server-login.ts`). Its input is a `LoginJob`.
+// The process of a login that outlives its proxy (`login/server-login.ts`). Its input is a `LoginJob`.
 
 import process from 'node:process'
 import { readJson } from '../config/json-syntax.js'

@@ -48,10 +48,10 @@ export const sandboxCommand = command({
 })
 
 /**
- * Serves until a signal comes, or the client leaves.
+ * Serves until a signal arrives, or the client leaves.
  *
- * @returns the exit code; 1 when nothing can run the code
- * @throws ConfigError when the configuration cannot be used
+ * @returns the exit code; 1 if nothing can run the code
+ * @throws ConfigError if the configuration cannot be used
  */
 async function runSandbox(given: SandboxTask, invocation: Invocation): Promise<number> {
   const { program } = invocation
@@ -61,12 +61,12 @@ async function runSandbox(given: SandboxTask, invocation: Invocation): Promise<n
     await say('stdout', report)
     return code
   }
-  // Of the file that is named; the options of the command line stay as they are.
+  // Reads the named file again; the options of the command line stay the same.
   const read = given.config === undefined ? undefined : async () => (await sandboxPlan(given, program)).config
   const kind = given.stdio ? 'stdio' : 'http'
   const plan = { ...invocation, kind, given, uiPort: undefined, config, read, schemasOf } as const
   const { serveHttp, serveStdio } = await import('./serve.js')
-  // Nothing is served before the program has opened.
+  // Nothing is served before the sandbox is ready.
   const ready = started(server.name)
   return given.stdio
     ? serveStdio(plan, selectSchema(config, 'default'), { ready })
@@ -77,7 +77,7 @@ function schemasOf(): readonly string[] {
   return ['default']
 }
 
-/** Resolves when the server takes calls, and rejects when it has failed. */
+/** Resolves when the server is ready, and rejects when it has failed. */
 function started(name: string): (events: EventSource<ProxyEvents>) => Promise<void> {
   return (events) =>
     new Promise((resolve, reject) => {
@@ -116,10 +116,10 @@ async function runtimeReport({
   }
 }
 
-/** As in the service that it takes the place of; code takes longer than most tools to finish. */
+/** As in the service that this command replaces; code takes longer than most tools to finish. */
 const frontDefaults = { 'server.port': 8775, 'server.cors.enabled': false, 'server.drainTimeout': 30_000 }
 
-/** @throws ConfigError also when a file has no sandbox, or several */
+/** @throws ConfigError also if a file has no sandbox, or several */
 async function sandboxPlan(
   given: SandboxTask,
   program: string,
@@ -137,7 +137,7 @@ async function sandboxPlan(
     lazy: false,
     prefix: false,
     describe: false,
-    // The sandbox says itself what is wrong with arguments, in words that its clients know.
+    // The sandbox itself reports wrong arguments, in words that its clients know.
     argumentChecks: 'off',
     sandbox: { ...found.sandbox, runtime },
   }

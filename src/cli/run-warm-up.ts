@@ -1,4 +1,4 @@
-// The detached process of a warm-up. One that waits loads nothing else.
+// The detached process of a warm-up. While it waits, it loads nothing else.
 
 import { isSuccessor } from '../upstream/process/detached.js'
 

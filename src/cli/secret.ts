@@ -30,7 +30,7 @@ secret list prints names alone.`,
   takesRest: true,
   check: ({ words: [what = '', name, stray], rest }) => {
     assertName('secret', what, name)
-    // It may be the secret, so it is not repeated.
+    // The word may be the secret, so the message does not repeat it.
     if (stray !== undefined || rest !== undefined)
       throw new UsageError(
         `secret ${what} takes one name`,
@@ -74,13 +74,13 @@ const actions: Readonly<Record<string, Action>> = {
   },
 }
 
-/** Arguments are visible to every process of the machine, so the value never comes from there. */
+/** Every process of the machine can see arguments, so the value never comes from them. */
 async function valueOf(name: string): Promise<string> {
   if (process.stdin.isTTY) return askHidden(`Value of ${name}, which is not shown: `)
   return (await text(process.stdin)).replace(/\r?\n$/, '')
 }
 
-/** Reads one line, of which the terminal shows nothing. Standard input must be a terminal. */
+/** Reads one line, which the terminal does not show. Standard input must be a terminal. */
 async function askHidden(question: string): Promise<string> {
   process.stderr.write(escapeText(question))
   const answer = await askLine('', new Writable({ write: (_chunk, _encoding, done) => done() }))

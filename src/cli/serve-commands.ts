@@ -1,7 +1,7 @@
-// `stdio` and `connect`: one client, which started this process, and one group of servers or one remote server. `http`: every enabled
-// group, and as many clients as come.
+// `stdio` and `connect` serve one client, which started this process: one group, or one remote server.
+// `http` serves every enabled group to many clients.
 //
-// On stdio stdout belongs to the protocol, so everything said here goes to stderr.
+// On stdio, stdout belongs to the protocol, so all other output goes to stderr.
 
 import process from 'node:process'
 import { refuseLoop } from '../config/proxy-chain.js'
@@ -56,13 +56,13 @@ Without --schema it is the group "default", which a plain "mcpServers" file is.`
     const read = async (path: string | undefined, asks = false): Promise<Configuration> => {
       const use = { schema: profile === undefined ? named : undefined, asks }
       const config = await loadWithSecrets({ ...options, path }, use)
-      // Also of a file that is read again: without its profile a client has nothing.
+      // Also checked for a file that is read again: without its profile, a client has nothing.
       if (profile !== undefined) selectProfile(config, profile)
       return config
     }
     const config = await read(given.config, true)
     const schema = selectSchema(config, profile === undefined ? named : selectProfile(config, profile).schema)
-    // A process that starts no server starts no loop either.
+    // A loop needs a server that this process starts.
     refuseLoop(config, [schema.name], process.env)
     const plan = { ...invocation, kind: 'stdio', given, uiPort: ui, config, read } as const
     const { serveStdio } = await import('./serve.js')
@@ -117,7 +117,6 @@ const connectOptions = {
   ...serving,
 }
 
-/** One remote server is a configuration too. */
 export const connectCommand = command({
   name: 'connect',
   takes: 'URL',
@@ -147,7 +146,7 @@ Google's IAM every request carries an ID token from Application Default Credenti
   },
 })
 
-/** The server as a configuration would have it. @throws UsageError */
+/** The server as a configuration entry. @throws UsageError */
 export function remoteOf(given: Given<typeof connectOptions>): RemoteServer {
   const {
     words: [url = ''],
@@ -156,7 +155,7 @@ export function remoteOf(given: Given<typeof connectOptions>): RemoteServer {
     'impersonate-service-account': impersonateServiceAccount,
     header: headers,
   } = given
-  // Not repeated, since it may hold a password or a key.
+  // The message does not repeat the address, which may contain a password or a key.
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
     throw new UsageError('that is no http:// or https:// address', 'it must be like https://host/mcp')
   const google = definedIn({ audience, impersonateServiceAccount })
@@ -166,7 +165,7 @@ export function remoteOf(given: Given<typeof connectOptions>): RemoteServer {
   return { url, headers, ...(isGoogle && { auth: { type: 'google', ...google } }) }
 }
 
-/** Only a server of Cloud Run gets an ID token without an option that asks for one. */
+/** Only a Cloud Run server gets an ID token without an option that asks for one. */
 function isCloudRun(url: string): boolean {
   const { protocol, hostname } = new URL(url)
   return protocol === 'https:' && hostname.endsWith('.run.app')

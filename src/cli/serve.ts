@@ -1,4 +1,4 @@
-// Serving: what a serving process opens, its work from the start to the end, and the order in which everything is closed.
+// A serving process: the resources that it opens, its work, and the order in which it closes everything.
 
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -37,10 +37,10 @@ import { isWarmingUp, WarmUp } from './warm-up.js'
 interface Plan extends Invocation {
   readonly kind: 'stdio' | 'http'
   readonly given: Given<typeof serving>
-  /** The port of the inspector, where 0 is a free one or that of the front; undefined is no inspector. */
+  /** The port of the inspector: 0 is a free port, or the port of the front; undefined means no inspector. */
   readonly uiPort: number | undefined
   readonly config: Configuration
-  /** Reads the configuration again, or another file; undefined where there is none to read. @throws ConfigError */
+  /** Reads the configuration again, or another file; undefined if there is no file. @throws ConfigError */
   readonly read: ((path: string | undefined) => Promise<Configuration>) | undefined
   readonly schemasOf: (config: Configuration) => readonly string[]
 }
@@ -54,29 +54,29 @@ export interface Run extends Plan {
   readonly shutdown: Shutdown
   readonly patterns: UnmatchedPatterns
   readonly children: Children
-  /** Undefined where nothing asks for metrics or traces. */
+  /** Undefined if nothing asks for metrics or traces. */
   readonly telemetry: Telemetry | undefined
   readonly inspection: Inspection | undefined
   readonly options: ProxyOptions & { readonly runtime: Runtime }
 }
 
-/** Resolves when the servers that are served may be used. */
+/** Resolves when clients may use the served servers. */
 type Readiness = (events: EventSource<ProxyEvents>) => Promise<void>
 
 interface StdioChoice {
-  /** The profile that is served, in place of a schema. */
+  /** The profile that is served in place of a schema. */
   readonly profile?: string | undefined
-  /** Absent for a configuration file. It looks for the credentials of the one remote server before stdin is read. */
+  /** Checks the credentials of the one remote server before stdin is read; absent for a configuration file. */
   readonly prepare?: () => Promise<void>
-  /** When it resolves, stdin is read; servers start immediately for it. */
+  /** The process reads stdin when this resolves; the servers start immediately. */
   readonly ready?: Readiness
 }
 
 /**
- * Serves one schema to one client on stdin and stdout, until the client leaves, says `exit`, or a signal comes.
+ * Serves one schema to one client on stdin and stdout, until the client leaves or exits, or a signal arrives.
  *
  * @returns the exit code
- * @throws TransportError without the credentials of the one remote server; nothing is read from stdin then
+ * @throws TransportError without the credentials of the one remote server, before stdin is read
  */
 export function serveStdio(
   plan: Plan,
@@ -85,7 +85,7 @@ export function serveStdio(
 ): Promise<number> {
   return withResources(plan, prepare, async (run) => {
     const { uiPort, config, shutdown, options, inspection } = run
-    // One client has one process of each server.
+    // One client needs one process of each server.
     const processesMax = schema.servers.filter(({ kind, disabled }) => kind === 'stdio' && !disabled).length
     warnOfTightLimits(run, processesMax)
     const proxy = await createProxy(config, {
@@ -119,11 +119,11 @@ export function serveStdio(
 }
 
 /**
- * Serves every enabled schema on one port, until a signal comes; calls that run may finish then.
+ * Serves every enabled schema on one port, until a signal arrives. Running calls may then finish.
  *
  * @param beforeListening when it resolves, the port is opened
  * @returns the exit code
- * @throws ConfigError when the configuration cannot be used, or the system's error when the address cannot be had
+ * @throws ConfigError if the configuration is unusable, or the system's error if the address is not available
  */
 export function serveHttp(
   plan: Plan,
@@ -158,9 +158,9 @@ export function serveHttp(
       await inspection?.open(gateway.proxies, gateway, gateway.origin)
       await shutdown.ended
       gateway.drain()
-      // Balancers need a while to see that it is not ready; another process accepts on an inherited socket immediately.
+      // Balancers need time to see that it is not ready. On an inherited socket, another process accepts immediately.
       if (!shutdown.isFaulty && inherited === undefined) await delay(drainDelayOf(config))
-      // Its page has a stream open, whose end the gateway would wait for.
+      // The gateway would wait for the end of the stream that the inspector's page has open.
       await inspection?.close()
     }
     await serveUntil(run, gateway, talk, (next) => inspection?.showEntries(next, gateway.origin))
@@ -168,7 +168,7 @@ export function serveHttp(
   })
 }
 
-/** Only several instances have another one that a balancer can choose. */
+/** A balancer can choose another instance only if there are several. */
 const DRAIN_DELAY_MS = 5000
 
 function drainDelayOf({ server: { drainDelayMs, store } }: Configuration): number {
@@ -181,7 +181,7 @@ function warnOfTightLimits({ config, logger }: Run, processesMax: number): void 
   for (const message of tightLimits(most)) logger.sink({ level: 'warn', message })
 }
 
-/** Warns once when a client speaks JSON-RPC on stdin, which this mode does not serve. */
+/** Warns once if a client sends JSON-RPC on stdin, which this mode does not serve. */
 function warnOfClientOnStdin(program: string, logger: Logger): void {
   const { stdin } = process
   if (stdin.isTTY) return
@@ -200,7 +200,7 @@ interface Server extends EventSource<ProxyEvents> {
   close(graceMs?: number): Promise<void>
 }
 
-/** Logs calls and follows the configuration until `talk` is over, and closes the server then; `reloaded` gets each new configuration. */
+/** Logs calls and follows the configuration until `talk` ends, then closes the server; `reloaded` gets each change. */
 async function serveUntil<T>(
   run: Run,
   server: Server,
@@ -223,7 +223,7 @@ async function serveUntil<T>(
   }
 }
 
-/** All servers are stopped at the same time, so the most patient one decides. */
+/** All servers stop at the same time, so the longest time counts. */
 function longestStopMs(schemas: readonly SchemaConfig[]): number {
   const servers = schemas.flatMap((schema) => schema.servers)
   return Math.max(0, ...servers.map((server) => (server.kind === 'stdio' ? server.stopTimeoutMs : 0)))
@@ -237,13 +237,13 @@ function announce(run: Run, banner: Banner): void {
 }
 
 /**
- * How much the heap may grow between two full collections, in percent of what is alive. V8 counts the bytes that Node reads, which
- * lie outside the heap, against this limit; its own choice collects the whole heap for each 17 MB of results, which doubles the
- * processor time of results of 0.1 to 10 MB (`npm run bench -- results-1mb results-10mb`).
+ * How much the heap may grow between two full collections, in percent of its live part. V8 also counts the
+ * bytes that Node reads outside the heap. By default, V8 collects the whole heap for each 17 MB of results,
+ * which doubles the processor time of results of 0.1 to 10 MB (`npm run bench -- results-1mb results-10mb`).
  */
 const HEAP_GROWTH_PERCENT = 400
 
-/** Opens what a serving process needs, does its work, and closes everything in the reverse order. */
+/** Opens the resources of a serving process, does its work, and closes them in the reverse order. */
 async function withResources(
   plan: Plan,
   prepare: (() => Promise<void>) | undefined,
@@ -251,7 +251,7 @@ async function withResources(
 ): Promise<number> {
   const { given, config, program, argv, uiPort } = plan
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`)
-  // Colours are chosen, and chalk loaded, only for a person who looks at a terminal.
+  // Colours are chosen, and chalk loaded, only for a person at a terminal.
   const paint = await paintFor(process.stderr.isTTY, process.env)
   const resources: { close(): unknown }[] = []
   const opened = <T extends { close(): unknown } | undefined>(resource: T): T => {
@@ -270,13 +270,13 @@ async function withResources(
     const telemetry = opened(await openTelemetryIfAsked(plan, log, own, audit))
     opened({ close: () => children.kill() })
     const eventLog = opened(new ServerEventLog(logger, own))
-    // An address may hold a password or a key.
+    // An address may contain a password or a key.
     const args = argv.map((arg) => logger.clean(arg))
     const invocation = { command: [program, ...args].join(' '), args }
-    // A recording may be refused, and then no server is started.
+    // A recording may be refused, and then no server must start.
     const record = opened(await openRecordIfAsked(plan, invocation, log))
     const patterns = new UnmatchedPatterns(config, log)
-    // The first answers of the proxy must not depend on how fast servers start.
+    // In a recording, the first answers must not depend on how fast servers start.
     const isRepeatable = given['no-kept-lists'] || record !== undefined
     const options = {
       log: eventLog.sink,
@@ -291,7 +291,7 @@ async function withResources(
       gate: audit,
       verbose: logger.isVerbose,
       runtime: children.watch(own),
-      // A recording is played back where nothing is kept, and the one server of `connect` is in no configuration.
+      // A replay has no kept lists, and the one server of `connect` is in no configuration.
       keep: !isRepeatable && prepare === undefined,
       ...(isRepeatable && { limits: { ...limits, initializeGraceMs: Infinity } }),
       ...(record && { tap: record }),
@@ -308,7 +308,7 @@ async function withResources(
   }
 }
 
-/** The code of the audit is loaded only where there is one. */
+/** The code of the audit is loaded only if there is one. */
 async function openAuditIfAsked(
   { config: { audit }, kind }: Plan,
   logger: Logger,
@@ -331,7 +331,7 @@ async function openTelemetryIfAsked(
     config.server.metrics !== undefined || Object.keys(runtime.env).some((name) => name.startsWith('OTEL_'))
   if (given['no-metrics'] || !isAsked) return undefined
   const { openTelemetry } = await import('../metrics/telemetry.js')
-  // Several clients start a proxy each with one configuration.
+  // Several clients may each start a proxy with one configuration, so only `http` needs the port.
   return openTelemetry(config, {
     log,
     runtime,
@@ -352,11 +352,11 @@ async function openRecordIfAsked(
   return openRecord(record, invocation, { replaces: force, onGap })
 }
 
-/** Nothing secret of the schemas that are served, or of the front, is ever logged. */
+/** The log never shows secrets of the served schemas or of the front. */
 function openLogger({ kind, config, given, schemasOf }: Plan, paint: Paint): Logger {
   const { logging } = config
   const format = process.stderr.isTTY ? 'readable' : 'json'
-  // A client that stops reading our stderr must not stop us.
+  // A client that stops reading stderr must not stop this process.
   process.stderr.on('error', () => undefined)
   const logger = new Logger({
     level: logLevelOf(given, logging.level),
@@ -374,10 +374,10 @@ function openLogger({ kind, config, given, schemasOf }: Plan, paint: Paint): Log
   return logger
 }
 
-/** A look for Google's metadata server that finds none; the server that needed it reports the failure. */
+/** The warning for a missing Google metadata server; the server that needed it reports the failure. */
 const EXPECTED = 'MetadataLookupWarning'
 
-/** A warning may hold an address, and the log redacts secrets. Warnings that --no-warnings silences stay silent. */
+/** A warning may contain an address, and the log redacts secrets. Warnings that --no-warnings silences stay silent. */
 function logNodeWarnings(log: LogSink): void {
   if (process.listenerCount('warning') === 0) return
   process.removeAllListeners('warning')

@@ -1,4 +1,4 @@
-// The command's log of servers, clients and calls, made from the events of its proxies.
+// The log of servers, clients and calls, which the command makes from the events of its proxies.
 
 import type {
   CallEvent,
@@ -24,19 +24,19 @@ const causes: Readonly<Record<Exclude<StopCause, 'retired'>, string>> = {
   closing: 'the proxy is closing',
 }
 
-/** Longest message of a server that a log line repeats, in UTF-16 units: such a message may be a whole page. */
+/** The longest part of a server's message in a log line, in UTF-16 units: a message may fill a whole page. */
 const messageLengthMax = 500
 
-/** So many failed starts of a server in a row are logged with all that it writes, and no further ones. */
+/** The log shows this many failed starts of a server in a row, with all output, and no further ones. */
 const failuresLoggedMax = 10
 
 export class ServerEventLog {
   readonly listeners: ProxyListeners
-  /** The log of the proxies: without the lines of servers that fail again and again. */
+  /** The log for the proxies, without the lines of servers that fail again and again. */
   readonly sink: LogSink
   readonly #logger: Logger
   readonly #limited: LimitedLog
-  /** The failed starts of a server since its last good one. */
+  /** The failed starts of each server since its last good start. */
   readonly #failures = new Map<string, number>()
   #source: EventSource<ProxyEvents> | undefined
   #endCalls: (() => void) | undefined
@@ -54,7 +54,7 @@ export class ServerEventLog {
     }
   }
 
-  /** Every call is logged while the log wants that much, and costs nothing while it does not. */
+  /** Logs every call if the level wants that. At other levels, calls cost nothing. */
   watchCalls(source: EventSource<ProxyEvents>): void {
     this.#source = source
     this.levelChanged()
@@ -132,7 +132,7 @@ export class ServerEventLog {
   }
 }
 
-/** A failure is logged where it is found. */
+/** Undefined for a failure, which is logged where it is found. */
 function wordsOf(event: ServerEvent): string | undefined {
   switch (event.state) {
     case 'starting':
@@ -161,10 +161,10 @@ function inTime(ms: number): string {
 
 const linesMax = 5
 const windowMs = 60_000
-/** Most kinds that are distinguished at a time; further ones count as one. */
+/** The limit of distinguished kinds; further kinds count as one. */
 const kindsMax = 200
 
-/** Passes the first lines of each kind in a minute, and logs a count of the others once the minute is over. */
+/** Passes the first lines of each kind in a minute, and logs a count of the others after the minute. */
 export class LimitedLog {
   readonly #log: LogSink
   readonly #runtime: Pick<Runtime, 'now'>

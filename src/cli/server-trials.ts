@@ -1,4 +1,4 @@
-// Starts configured servers for the commands that ask them something or only read their lists, and stops them.
+// Starts configured servers for commands that ask them something or only read their lists, and stops them.
 
 import type { JsonValue } from '../ask/json-value.js'
 import { LocalClient, type Person } from '../ask/local-client.js'
@@ -23,16 +23,16 @@ import { Children, Shutdown } from './shutdown.js'
 
 export interface Attended {
   readonly runtime: Runtime
-  /** Writes nothing; it knows the secrets of the schemas. */
+  /** Writes nothing, but knows the secrets of the schemas. */
   readonly logger: Logger
-  /** Resolves with the exit code of a command that a signal or a fault of our own ends. */
+  /** Resolves with the exit code of a command that a signal or an internal fault ends. */
   readonly interrupted: Promise<number>
 }
 
-/** The exit code of a command that an interrupt ends in the middle of its work (128 + SIGINT). */
+/** The exit code of a command that an interrupt ends during its work (128 + SIGINT). */
 export const INTERRUPTED = 130
 
-/** Runs a command with servers of these schemas: none of its children outlives it, also after a second signal. */
+/** Runs a command with servers of these schemas. No child outlives the command, even after a second signal. */
 export async function withChildren(
   config: Configuration,
   schemas: readonly string[],
@@ -69,7 +69,6 @@ export function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {
   )
 }
 
-/** Undefined where every server is enabled. */
 export function disabledWords(servers: readonly ServerConfig[]): string | undefined {
   const names = servers.filter(({ disabled }) => disabled).map(({ name }) => name)
   return names.length === 0
@@ -77,12 +76,12 @@ export function disabledWords(servers: readonly ServerConfig[]): string | undefi
     : `disabled: ${names.join(', ')}; mcps-proxy enable NAME lets one start again`
 }
 
-/** Servers that are tried at the same time, unless a command says otherwise. */
+/** Servers that are tried at the same time, unless a command sets another number. */
 export const TRIALS_AT_ONCE_MAX = 4
 
 type LateEvent = Extract<ServerEvent, { state: 'late' }>
 
-/** The wait of a server that was never installed is long, and its warnings often say that it will never answer. */
+/** The first start of a server may take long, and its warnings often say that it will never answer. */
 export function lateWords(label: string, { ms, startTimeoutMs }: LateEvent, warning?: string): string {
   const why = warning === undefined ? '' : `; ${warning}`
   return `${label} is not ready after ${inSeconds(ms)}, and may take ${inSeconds(startTimeoutMs)} (startTimeout)${why}`
@@ -95,16 +94,16 @@ function inSeconds(ms: number): string {
 export interface Trial {
   readonly failure: string | undefined
   readonly needsLogin: boolean
-  /** Undefined where it was never agreed on. */
+  /** Undefined if no revision was agreed on. */
   readonly revision: UpstreamStatus['revision']
   readonly evidence: UpstreamStatus['evidence']
   readonly tools: number
-  /** Of its tools as a client lists them. */
+  /** The size of the tools as a client lists them. */
   readonly toolBytes: number
-  /** Those that a client sees; undefined where it gets no list. */
+  /** How many tools a client sees; undefined if the client gets no list. */
   readonly shown: number | undefined
   readonly ms: number
-  /** The warnings of the log meanwhile, each text once. */
+  /** The warnings of the log during the trial, each text once. */
   readonly warnings: readonly string[]
   readonly lastWords: readonly string[]
   readonly changes: readonly ListChange[]
@@ -112,17 +111,17 @@ export interface Trial {
 
 const WARNINGS_MAX = 20
 
-/** The margin of a list on top of the times of the server. */
+/** The time for a list in addition to the times of the server. */
 const MARGIN_MS = 1000
 
 interface TrialOptions {
   readonly runtime: Runtime
-  /** The profile whose clients see the tools that are counted; undefined is all that the server has. */
+  /** The profile whose clients see the counted tools; undefined counts all tools of the server. */
   readonly profile: string | undefined
   readonly guard?: ListGuard
-  /** Of trials that run together, so that their starts and installs take turns. */
+  /** Shared by trials that run together, so that their starts and installs take turns. */
   readonly gate?: StartGate
-  /** Whom the server may ask; undefined is a client without capabilities. */
+  /** The person whom the server may ask; undefined is a client without capabilities. */
   readonly person?: Person
   readonly on?: ProxyListeners
   /** Called when a start takes long, with the last warning of the log. */
@@ -150,7 +149,7 @@ export async function tryServer(
   }
   let list: readonly JsonValue[] | undefined
   const settled = new Deferred<void>()
-  /** Also of a server that is tried again, which the status calls starting. */
+  /** Also of a server that is tried again, which the status shows as starting. */
   let lastFailure = 'it did not answer in time'
   const own: ProxyListeners = {
     server: (news) => {
@@ -168,7 +167,7 @@ export async function tryServer(
   const tried = async (): Promise<void> => {
     const client = new LocalClient(proxy, person, view)
     if (person !== undefined) await client.open().catch(() => undefined)
-    // It starts the server, and may be answered before that with lists that are kept.
+    // This list starts the server, and may be answered with kept lists before the start.
     void listed(client)
     await settled.promise
     const { state } = proxy.status()[0] ?? {}
@@ -190,13 +189,13 @@ export async function tryServer(
   }
 }
 
-/** Whether a start has ended. A server that ended when it was asked what it speaks is started anew. */
+/** Whether a start has ended. A server that exits during the probe for its revision starts again. */
 function isSettled(news: ServerEvent): boolean {
   if (news.state === 'stopped') return news.cause !== 'restart'
   return news.state === 'ready' || news.state === 'failed'
 }
 
-/** The configuration with this server alone, which is not restarted, and a list that waits for it so long. */
+/** The configuration with this server alone, without restarts, and with lists that wait `graceMs` for it. */
 function withOneServer(
   config: Configuration,
   schema: SchemaConfig,
@@ -209,7 +208,7 @@ function withOneServer(
   return { ...config, startupGraceMs: graceMs, schemas: new Map([[schema.name, { ...schema, servers }]]) }
 }
 
-/** Resolves when a client has its list of tools, or an error in its place. */
+/** The client's list of tools; undefined if the client gets an error. */
 async function listed(client: LocalClient): Promise<readonly JsonValue[] | undefined> {
   try {
     return await client.list('tools/list', 'tools')
@@ -218,7 +217,7 @@ async function listed(client: LocalClient): Promise<readonly JsonValue[] | undef
   }
 }
 
-/** A client that a server may ask everything, and that refuses every question. Many servers have more tools for it. */
+/** A client that servers may ask everything, and that refuses every question. Many servers list more tools for it. */
 export const refusesAll: Person = {
   capabilities: JSON.stringify(Object.fromEntries(everyAskable.map((name) => [name, {}]))),
   answer: () => undefined,

@@ -1,8 +1,9 @@
-// How a running proxy ends: a signal, or a fault of our own; and the child processes that a forced exit kills.
+// How a running proxy ends, after a signal or an internal fault, and the child processes that a forced exit
+// kills.
 //
-// The first SIGINT or SIGTERM asks for an orderly close, the second one ends the process immediately. SIGHUP asks for the
-// configuration to be read again, unless the terminal is gone. A fault closes the proxy, with its own exit code. An orderly
-// close that takes too long is cut short.
+// The first SIGINT or SIGTERM asks for an orderly close, the second one ends the process immediately. SIGHUP
+// asks for a reload, unless the terminal is gone. A fault closes the proxy, with a separate exit code. An
+// orderly close that takes too long is cut short.
 
 import { closeSync, openSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -18,13 +19,13 @@ type Signal = (typeof signals)[number] | 'SIGHUP'
 
 export const internalErrorCode = 70
 
-/** How long calls may still run after a fault of our own. */
+/** How long calls may still run after an internal fault. */
 export const faultGraceMs = 1000
 
-/** How long everything may take that comes after the calls: reading the last answers, stopping servers, closing files. */
+/** The limit for everything after the calls: reading the last answers, stopping servers, closing files. */
 export const closeMsMax = 5500
 
-/** One fault often brings more, and calls are answered all the same. After this many, the process ends without that. */
+/** One fault often causes more, and calls are still answered. After this many, the process ends immediately. */
 const faultsMax = 100
 
 export class Shutdown {
@@ -38,7 +39,7 @@ export class Shutdown {
   #isClosing = false
   #faults = 0
 
-  /** Listens until the process ends. The children are killed when it ends without an orderly close. */
+  /** Listens until the process ends. An end without an orderly close kills the children. */
   constructor(log: LogSink, children: Children) {
     this.#log = log
     this.#children = children
@@ -58,7 +59,7 @@ export class Shutdown {
     return this.#faults > 0
   }
 
-  /** The exit code of a run that would end with `exitCode`: a fault counts also where something else came first. */
+  /** The exit code of a run that would end with `exitCode`. A fault counts even if something else came first. */
   verdict(exitCode: number): number {
     return this.isFaulty ? internalErrorCode : exitCode
   }
@@ -70,7 +71,7 @@ export class Shutdown {
   }
 
   /**
-   * The terminal is gone, or the configuration is to be read again. Windows sends this signal only when the console is
+   * The terminal is gone, or the user wants a reload. Windows sends this signal only when the console is
    * closed, and ends the process soon after.
    */
   #onHangup(): void {
@@ -79,7 +80,7 @@ export class Shutdown {
     this.#hangup?.()
   }
 
-  /** The process ends at this deadline, also when it is still in use. */
+  /** Ends the process at this deadline, even if the process is still in use. */
   endWithin(afterMs: number): void {
     if (this.#hasDeadline) return
     this.#hasDeadline = true
@@ -124,27 +125,27 @@ function hasTerminal(): boolean {
 type Child = ReturnType<Runtime['spawn']>
 
 export class Children {
-  /** Each with the signal that a forced exit sends to it. */
+  /** Each child, with the signal that a forced exit sends to it. */
   readonly #alive = new Map<Child, 'SIGTERM' | 'SIGKILL'>()
   #areKilled = false
 
-  /** The same runtime, whose children are remembered here. */
+  /** Returns the same runtime, whose children are registered here. */
   watch(runtime: Runtime): Runtime {
     return {
       ...runtime,
       spawn: (spec) => {
         const child = runtime.spawn(spec)
-        // Killed in an install, npm leaves a lock that the next `npx` waits for, up to a minute. The guardian ends what resists.
+        // A killed npm leaves a lock for which the next `npx` waits up to a minute. The guardian ends what resists.
         this.#alive.set(child, isInstaller(spec.command, spec.args) ? 'SIGTERM' : 'SIGKILL')
         void child.exited.then(() => this.#alive.delete(child))
-        // The end of a child that was killed at the end is no failure to keep for the next start.
+        // A child that the end of the proxy killed has not failed, so nothing is kept for the next start.
         const never = new Deferred<never>().promise
         return { ...child, exited: child.exited.then((exit) => (this.#areKilled ? never : exit)) }
       },
     }
   }
 
-  /** Ends every child, with its process group and the processes that have left it. */
+  /** Ends every child, with its process group and the processes that have left the group. */
   kill(): void {
     this.#areKilled = true
     for (const [child, last] of this.#alive) child.signal(last)

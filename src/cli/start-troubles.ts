@@ -1,4 +1,4 @@
-// Why a program would not start, as far as the configuration and this machine show it.
+// Why a program would not start, as far as the configuration and this machine show.
 
 import { existsSync, statSync } from 'node:fs'
 import { isAbsolute, join, resolve, sep } from 'node:path'
@@ -7,7 +7,7 @@ import { covers } from '../runtime/places.js'
 import type { StdioServerConfig } from '../upstream/contracts/server-config.js'
 import type { Environment } from '../config/configuration.js'
 
-/** The reason, and what to write; undefined where a start finds what it needs. */
+/** The reason, and the remedy; undefined if a start finds what it needs. */
 export function startTrouble(server: StdioServerConfig, own: Environment): string | undefined {
   return programTrouble(server, own) ?? sandboxTrouble(server)
 }
@@ -16,14 +16,14 @@ function programTrouble({ command, cwd, env }: StdioServerConfig, own: Environme
   if (!isFolder(cwd)) return `has the working folder ${cwd}, which is not there; make it, or change "cwd"`
   if (/[/\\]/.test(command)) return isProgram(resolve(cwd, command)) ? undefined : notThere(command, cwd)
   const path = env['PATH'] ?? own['PATH']
-  // The system decides what happens then; a space was warned of when the file was read.
+  // Without PATH the system decides. A space in the command was reported when the file was read.
   if (path === undefined || /\s/.test(command)) return undefined
   return isInPath(command, path, own, cwd)
     ? undefined
     : `has the command "${command}", which is in no folder of PATH; install it, or write its whole path`
 }
 
-/** Whether one of the folders of `path` has the program; those that are relative are seen from `cwd`. */
+/** Whether a folder of `path` contains the program; relative folders are below `cwd`. */
 function isInPath(command: string, path: string, own: Environment, cwd = '/'): boolean {
   const names = endings(own).map((ending) => command + ending)
   return pathFolders(path, cwd).some((folder) => names.some((name) => isProgram(join(folder, name))))
@@ -42,7 +42,6 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-/** A path of its sandbox that does not exist. */
 function sandboxTrouble({ sandbox }: StdioServerConfig): string | undefined {
   if (sandbox === undefined) return undefined
   const paths = (['read', 'write'] as const).flatMap((key) => sandbox[key].map((path) => ({ key, path })))
@@ -52,7 +51,7 @@ function sandboxTrouble({ sandbox }: StdioServerConfig): string | undefined {
     : `has ${missing.path} in "${missing.key}" of its "sandbox", which is not there; make it, or correct the path`
 }
 
-/** A file among the arguments of a server that its sandbox hides; undefined without one. */
+/** A file among the server's arguments that the sandbox hides; undefined if there is none. */
 export function hiddenArgument({ args, cwd, sandbox }: StdioServerConfig): string | undefined {
   if (sandbox === undefined) return undefined
   const shown = ['/usr', '/etc', sandbox.home, ...sandbox.read, ...sandbox.write]

@@ -1,4 +1,4 @@
-// `status`: the servers and clients of a gateway that runs, from its status page.
+// `status`: prints the servers and clients of a running gateway, from its status page.
 
 import { Buffer } from 'node:buffer'
 import process from 'node:process'
@@ -53,7 +53,7 @@ gateway, also one at another --port, gets only the header fields that are given.
   run: runStatus,
 })
 
-/** @returns the exit code: 1 when no gateway answers, or when one of its servers has failed */
+/** @returns the exit code: 1 if no gateway answers, or if one of its servers has failed */
 async function runStatus(task: StatusTask): Promise<number> {
   if (task.ui) return showInspectors()
   const place = await placeOf(task)
@@ -78,7 +78,7 @@ interface Place {
 
 const NO_SCHEMA = ''
 
-/** The token of the configuration is sent to the host and port of the configuration only. */
+/** The token of the configuration goes only to the host and port of the configuration. */
 async function placeOf({ words: [url], header: headers, config: path, port }: StatusTask): Promise<Place> {
   if (url !== undefined) return { origin: new URL(url).origin, headers }
   const asked = { path, servesHttp: false, asksFront: true }
@@ -111,7 +111,7 @@ async function statusAt({ origin, headers }: Place, timeoutMs: number): Promise<
   return status
 }
 
-/** `fetch` keeps the reason of the system below its own error. */
+/** `fetch` puts the system's reason into the `cause` of its error. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.name === 'TimeoutError') return 'no answer in time'

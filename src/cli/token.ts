@@ -1,6 +1,6 @@
 // `token create`, `token list` and `token revoke`: tokens of single clients of the HTTP front.
 //
-// The configuration has only the hash of a token, with which no tool can be called.
+// The configuration contains only the hash of a token, with which no tool can be called.
 
 import { createHash, randomBytes } from 'node:crypto'
 import type { FrontConfig } from '../config/configuration.js'
@@ -19,7 +19,7 @@ import { config } from './common-options.js'
 
 const TOKEN_BYTES = 32
 
-/** Names this process in messages to instances, which have no such names. */
+/** Names this process in messages to instances; no instance has this name. */
 const LABEL = 'token.revoke'
 
 const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 168 }
@@ -107,7 +107,7 @@ async function frontOf(path: string | undefined, servesHttp = false): Promise<Fr
   return server
 }
 
-/** Revokes the token for all instances where the configuration has a store. @throws Failure when that cannot be asked */
+/** Revokes the token for all instances, if there is a store. @throws Failure if the store cannot be asked */
 async function revokeInStore(name: string, path: string | undefined): Promise<void> {
   if ((await frontOf(path)).store === undefined) return
   const { store: url = '', stateKeys, tokens = [] } = await frontOf(path, true)
@@ -124,7 +124,7 @@ async function revokeInStore(name: string, path: string | undefined): Promise<vo
   }
 }
 
-/** One profile is at `/mcp` for its token. */
+/** The client of a token for a single profile finds that profile at `/mcp`. */
 function addressesOf(profiles: readonly string[]): string {
   if (profiles.length < 2) return ', with the address /mcp'
   return `, with the address ${profiles.map((name) => `/p/${encodeURIComponent(name)}/mcp`).join(' or ')}`
@@ -136,7 +136,7 @@ function untilWords(expiresAtMs: number | undefined): string {
   return expiresAtMs <= Date.now() ? `expired ${date}` : `expires ${date}`
 }
 
-/** As the configuration has it: a coming day as it was written, or the end of a span. */
+/** The form in the configuration: a coming day as it was written, or the end of a span. */
 function endOf(written: string): string | undefined {
   const [, count, unit = ''] = /^([1-9]\d{0,3})([hdw])$/.exec(written) ?? []
   const hours = HOURS[unit]

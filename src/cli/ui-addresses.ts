@@ -1,4 +1,4 @@
-// The addresses of the inspectors that run now. Each holds a key, so it is in a file that only its owner can read.
+// The addresses of the running inspectors. Each contains a key, so its file is readable only for its owner.
 
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { replaceFile } from '../runtime/write-file.js'
 
 const ADDRESS_BYTES_MAX = 4096
 
-/** Keeps the address of this process in `folder`; the result removes it. @throws the system's error */
+/** Keeps the address of this process in `folder`; the returned function removes it. @throws the system's error */
 export function keepAddress(folder: string, address: string): () => void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, String(process.pid))
@@ -17,7 +17,7 @@ export function keepAddress(folder: string, address: string): () => void {
   return () => rmSync(path, { force: true })
 }
 
-/** The addresses of processes that run; the files of all others are removed. */
+/** Returns the addresses of running processes, and removes the files of all others. */
 export function keptAddresses(folder: string): string[] {
   return (existsSync(folder) ? readdirSync(folder) : []).flatMap((name) => {
     const path = join(folder, name)

@@ -1,4 +1,4 @@
-// Names and patterns of tools in the configuration that fit nothing. A misspelled one hides nothing, limits nothing and asks for nothing.
+// Names and patterns of tools in the configuration that fit nothing: a misspelled one hides and limits nothing.
 
 import { enabledSchemas } from '../config/config.js'
 import type { Configuration, ProfileConfig } from '../config/configuration.js'
@@ -14,20 +14,20 @@ interface Member {
   readonly server: ServerConfig
 }
 
-/** Patterns at one place of the configuration, and the servers that they are for. */
+/** Patterns at one place of the configuration, and the servers to which they apply. */
 interface Place {
   readonly path: string
   readonly patterns: readonly string[]
   readonly members: readonly Member[]
-  /** The name of a tool at this place, from the one that its server uses. */
+  /** Returns the name of a tool at this place, from the server's own name. */
   readonly nameOf: (server: ServerConfig, own: string) => string
 }
 
-/** Names the patterns that fit nothing, each once, as soon as every server that a pattern is for has listed or failed. */
+/** Reports each pattern that fits nothing once, as soon as every server of the pattern has listed or failed. */
 export class UnmatchedPatterns {
   readonly listeners: ProxyListeners
   readonly #log: LogSink
-  /** The tools by schema and server, absent while it starts; undefined where it has failed. */
+  /** The tools by schema and server: absent while the server starts, undefined if it has failed. */
   readonly #listed = new Map<string, readonly string[] | undefined>()
   readonly #reported = new Set<string>()
   #places: readonly Place[] = []

@@ -1,8 +1,9 @@
-// The warm-up: the lists of servers are learned although the client has left before the servers were ready.
+// The warm-up learns the lists of servers, although the client has left before the servers were ready.
 //
-// A client that lists once and leaves ends the proxy while `npx` is still installing servers, and the next start would wait as long.
-// So while servers are starting of which nothing is kept, a detached process (`run-warm-up.ts`) waits for the end of the proxy, also of
-// one that is killed. Then it starts these servers, keeps their lists, and ends.
+// A client that lists once and leaves ends the proxy while `npx` still installs servers, and the next start
+// would wait as long. So while servers are starting of which nothing is kept, a detached process
+// (`run-warm-up.ts`) waits for the end of the proxy, even a killed one. Then it starts these servers, keeps
+// their lists, and ends.
 
 import { isAbsolute } from 'node:path'
 import process from 'node:process'
@@ -23,14 +24,13 @@ const WARM_UP = 'warm-up'
 /** Most servers are ready within this time, and need no warm-up. */
 const SUCCESSOR_DELAY_MS = 1000
 
-/** The lists of servers that are ready are written within this time. */
+/** The lists of ready servers are written within this time. */
 const WRITTEN_MS = 15_000
 
-/** Starts a warm-up where one proxy leaves servers behind that are not ready. */
+/** Starts a warm-up if one proxy leaves servers that are not ready. */
 export class WarmUp {
   readonly #config: Configuration
   readonly #schema: SchemaConfig
-  /** The names of servers that are starting. */
   readonly #starting = new Set<string>()
   #successor: Successor | undefined
   /** Starts or dismisses the successor. */
@@ -41,7 +41,6 @@ export class WarmUp {
     this.#schema = schema
   }
 
-  /** Follows the starts of this proxy's servers. */
   watch(proxy: Pick<McpProxy, 'on'>): void {
     proxy.on('server', (event) => this.#server(event))
   }
@@ -62,7 +61,6 @@ export class WarmUp {
       this.#successor = spawnSuccessor([WARM_UP, isAbsolute(source) ? source : '', this.#schema.name])
   }
 
-  /** Whether nothing is kept of a server that is starting. */
   #hasUnlisted(): boolean {
     const names = this.#starting
     if (names.size === 0) return false
@@ -75,7 +73,7 @@ export class WarmUp {
     this.#successor = undefined
   }
 
-  /** The client has left: the process begins before anything of the proxy is closed. */
+  /** The client has left: the detached process begins before the proxy closes anything. */
   begin(proxy: Pick<McpProxy, 'status'>): void {
     clearTimeout(this.#timer)
     for (const { name, state } of proxy.status()) if (state === 'starting') this.#starting.add(name)
@@ -85,13 +83,13 @@ export class WarmUp {
   }
 }
 
-/** The path of the lock that a process holds while it learns what the servers of this schema list. */
+/** The path of the lock that a process holds while it learns the lists of this schema. */
 export function keptLock({ source }: Configuration, schema: SchemaConfig, env: Environment): string {
   const name = keptFileName(`${source}\0${schema.name}`).replace(/json$/, 'lock')
   return `${ownPath(homeOf(env), 'kept')}/${name}`
 }
 
-/** One look at what is kept counts for all servers of a schema in this time. */
+/** How long one look at the kept lists counts for all servers of a schema. */
 const LOOK_MS = 1000
 
 /** Whether a warm-up of this schema installs one of its servers now. */
@@ -116,7 +114,7 @@ export function isWarmingUp(
 /** A clock that stands still at 0: no entry is old then, so a look does not mark entries as used. */
 const stillClock = { wallNow: () => 0, setTimer: () => ({ cancel: () => {} }) }
 
-/** The servers of a schema that are started without being asked for, and that have neither listed nor failed yet. */
+/** The servers of a schema that start without a request, and that have neither listed nor failed yet. */
 export function unlistedServers(
   { source }: Configuration,
   schema: SchemaConfig,

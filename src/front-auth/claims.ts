@@ -7,32 +7,32 @@ import { type JsonObject, textsIn } from '../text/json-object.js'
 export class TokenProblem extends Error {
   readonly kind: 'expired' | 'audience' | 'invalid' | 'unavailable'
 
-  /** `why` is for the log, and has nothing of the token. */
+  /** `why` is for the log, and contains nothing of the token. */
   constructor(kind: TokenProblem['kind'], why: string) {
     super(why)
     this.kind = kind
   }
 }
 
-/** A text or a list of texts, as `aud` is. */
+/** A text or a list of texts, as in `aud`. */
 export function textsOf(value: unknown): readonly string[] {
   return typeof value === 'string' ? [value] : textsIn(value)
 }
 
-/** The scopes, which some issuers write as `scp`, and some as a list. */
+/** The scopes. Some issuers write `scp`, and some write a list. */
 export function scopesOf(claims: JsonObject): readonly string[] {
   return [claims['scope'], claims['scp']].flatMap(textsOf).flatMap((text) => text.split(' '))
 }
 
-// The word that stands for a subject of an issuer, in logs and wherever clients are kept apart.
+// The principal: one word for each subject of an issuer, which logs show and which keeps clients apart.
 
-/** A longer subject is cut, and its hash tells it from others. */
+/** A longer subject is cut, and its hash distinguishes it. */
 const SUBJECT_LENGTH_MAX = 160
 const CUT_LENGTH = 80
 
 /**
- * `ISSUER#SUBJECT`, in visible ASCII: no two subjects have one word. An issuer has no `#` (RFC 8414, section 2), and
- * `%%` stands in no escaped subject.
+ * `ISSUER#SUBJECT`, in visible ASCII. No two subjects have one word: an issuer contains no `#` (RFC 8414,
+ * section 2), and no escaped subject contains `%%`.
  */
 export function principalOf(issuer: string, subject: string): string {
   const escaped = subject.replaceAll(/[^\x21-\x24\x26-\x7e]/gu, escape)
@@ -41,7 +41,7 @@ export function principalOf(issuer: string, subject: string): string {
   return `${issuer}#${escaped.slice(0, CUT_LENGTH)}%%${hash}`
 }
 
-/** Half of a surrogate pair, which JSON can spell, has no bytes in UTF-8. */
+/** Half of a surrogate pair, which JSON can contain, has no bytes in UTF-8. */
 const surrogate = /^[\ud800-\udfff]$/
 
 function escape(character: string): string {

@@ -1,4 +1,4 @@
-// The front as an OAuth resource server: the owner of an access token, and the paths that it opens.
+// The front as an OAuth resource server: the owner of an access token, and the paths that the token opens.
 //
 // Loaded only when `server.auth` is configured.
 
@@ -14,16 +14,16 @@ import { TokenProblem, principalOf, textsOf } from './claims.js'
 import { AccessRules, type Grants, Resources } from './resources.js'
 import { Issuer, SKEW_S, readJwt } from './issuer.js'
 
-/** The longest token; most are below 2 KiB. */
+/** The longest accepted token; most are below 2 KiB. */
 const TOKEN_LENGTH_MAX = 8192
 
-/** Tokens that were found valid. One more drops the one that was found first, which is then verified again. */
+/** The limit of remembered valid tokens. One more drops the oldest, which is then verified again. */
 const KNOWN_MAX = 10_000
 
-/** Principals whose rights are remembered, for a reload. */
+/** The limit of principals whose rights are remembered for a reload. */
 const PRINCIPALS_MAX = 10_000
 
-/** Unknown tokens that are being examined at one time, each for all requests that show it. */
+/** The limit of unknown tokens in examination. All requests with one token share its examination. */
 const EXAMINED_MAX = 256
 
 /** How long a request waits for the examination of its token. */
@@ -40,15 +40,15 @@ export interface FrontAuthOptions {
 
 interface KnownToken {
   readonly sender: Sender & { readonly untilMs: number }
-  /** When its issuer is asked again, in monotonic time: a clock that is set back keeps no revoked token alive. */
+  /** When the issuer is asked again, in monotonic time: a clock that is set back keeps no revoked token alive. */
   readonly askedAgainMs: number
-  /** The resources that it is for; undefined is the front as a whole. */
+  /** The resources for which the token is valid; undefined is the front as a whole. */
   readonly resources: ReadonlySet<string> | undefined
 }
 
 interface RefusedToken {
   readonly problem: TokenProblem
-  /** When its issuers are asked again, in monotonic time. */
+  /** When the issuers are asked again, in monotonic time. */
   readonly untilMs: number
 }
 
@@ -66,7 +66,7 @@ export class FrontAuth {
   readonly #grants: Map<string, Grants> = new Map()
   readonly #unknownTokens: UnknownTokenLimit
 
-  /** Takes over from `before`, which this replaces: keys of unchanged issuers, rights of principals, and known tokens if no option differs. */
+  /** Replaces `before`, and takes its unchanged issuers, its rights and, if no option differs, its known tokens. */
   constructor(options: FrontAuthOptions, before?: FrontAuth) {
     const { auth, publicUrl } = options
     this.#options = options
@@ -85,7 +85,7 @@ export class FrontAuth {
     if (write([auth, publicUrl]) === write([authBefore, urlBefore])) this.#known = before.#known
   }
 
-  /** The sender of a token; `hash` stands for it, and `from` is the address of its client. */
+  /** Returns the sender of a token; `hash` identifies the token, and `from` is the address of the client. */
   senderOf(token: string, hash: string, path: string, from: string): SenderVerdict | Promise<SenderVerdict> {
     const known = this.#known.get(hash)
     if (known !== undefined && this.#wallNow < known.sender.untilMs && this.#now < known.askedAgainMs)
@@ -99,7 +99,7 @@ export class FrontAuth {
     )
   }
 
-  /** The rights of a principal as a text; undefined when no issuer of it is left. */
+  /** The rights of a principal as text; undefined if its issuer is not configured any more. */
   credentialOf(principal: string): string | undefined {
     const issuer = this.#issuers.get(principal.slice(0, principal.indexOf('#')))
     if (issuer === undefined) return undefined
@@ -108,12 +108,12 @@ export class FrontAuth {
     return `${issuer.config.audience.join(' ')}\n${profiles.join(' ')}`
   }
 
-  /** The scopes with which a token of this sender would open this path too; undefined where none would. */
+  /** The scopes with which the sender's token would open this path too; undefined if no scope would. */
   scopesToOpen(path: string, { scopes = [] }: Sender): readonly string[] | undefined {
     return this.#rules.scopesToGrant(this.resources.at(path).profile, scopes)
   }
 
-  /** An issuer and its keys, for the one that replaces this; undefined where it is configured differently. */
+  /** An issuer with its keys, for the object that replaces this one; undefined if its configuration differs. */
   issuerAs(config: FrontAuthIssuer): Issuer | undefined {
     const known = this.#issuers.get(config.issuer)
     return known !== undefined && write(known.config) === write(config) ? known : undefined
@@ -134,7 +134,7 @@ export class FrontAuth {
   #examine(token: string, hash: string, from: string): Promise<KnownToken | TokenRefusal> {
     const running = this.#examined.get(hash)
     if (running !== undefined) return running
-    // Anyone can send any number of tokens. A token that was found valid is admitted all the same.
+    // Anyone can send any number of tokens. The limit does not apply to a token that was found valid.
     if (this.#examined.size >= EXAMINED_MAX && !this.#known.has(hash)) return Promise.resolve(crowded)
     const examined = within(this.#find(token, hash, from), EXAMINATION_MS, this.#options.runtime)
       .then((found) => found ?? late)
@@ -159,8 +159,8 @@ export class FrontAuth {
   }
 
   /**
-   * Remembers refusals, also that of an active token that is of no use here. The limit of unknown tokens does not apply to a
-   * token that was accepted before. @throws TokenProblem
+   * Remembers refusals, also that of an active token that is of no use here. The limit of unknown tokens does
+   * not apply to a token that was accepted before. @throws TokenProblem
    */
   async #askFor(token: string, hash: string, from: string, issuers: readonly Issuer[]): Promise<KnownToken> {
     const network = this.#known.has(hash) ? undefined : networkOf(from)
@@ -193,7 +193,7 @@ export class FrontAuth {
     throw problem
   }
 
-  /** Remembers a token that its issuer vouches for, until it expires or for so long. @throws TokenProblem */
+  /** Remembers a token that its issuer accepts, until it expires or for `forMs`. @throws TokenProblem */
   #accept(hash: string, { config }: Issuer, claims: JsonObject, forMs: number): KnownToken {
     const { sub, exp, aud } = claims
     if (typeof sub !== 'string' || sub === '') throw new TokenProblem('invalid', 'it has no subject')
@@ -253,14 +253,14 @@ const late = refusalOf(
   new TokenProblem('unavailable', `its token could not be examined within ${EXAMINATION_MS / 1000} s`),
 )
 
-// How often unknown tokens make the front ask an authorization server: each of them is one request.
+// Limits how often unknown tokens make the front ask an authorization server. Each token is one request.
 
-/** Tokens of one network that no issuer has accepted, within a minute. Clients renew their tokens a few times an hour. */
+/** Tokens of one network that no issuer accepts, within a minute. Clients renew theirs a few times an hour. */
 export const REFUSED_MAX = 300
 
 const WINDOW_MS = 60_000
 
-/** Beyond them the network that was counted first is counted anew. */
+/** Beyond this number, the front forgets the network that it counted first. */
 const NETWORKS_MAX = 1000
 
 interface Count {
@@ -268,10 +268,9 @@ interface Count {
   refused: number
 }
 
-/** Counts the tokens of each network that were not accepted. */
 export class UnknownTokenLimit {
   readonly #now: () => number
-  /** By networks, the oldest count first. */
+  /** Keyed by network, the oldest count first. */
   readonly #counts = new Map<string, Count>()
 
   /** `now` is monotonic. */
@@ -279,7 +278,7 @@ export class UnknownTokenLimit {
     this.#now = now
   }
 
-  /** Counts one more token, until `accepted`; false where the network has shown too many. */
+  /** Counts one more token, until `accepted`; false if the network has sent too many. */
   admit(network: string): boolean {
     const known = this.#counts.get(network)
     const nowMs = this.#now()
@@ -288,7 +287,7 @@ export class UnknownTokenLimit {
     return true
   }
 
-  /** A token that was counted is one of a client. */
+  /** Called when an issuer has accepted a counted token. */
   accepted(network: string): void {
     const count = this.#counts.get(network)
     if (count !== undefined) count.refused--

@@ -1,7 +1,7 @@
 // The paths of the endpoints of a front: `/mcp` of the default schema, and the same below `/api/SCHEMA`, `/p/PROFILE` and
 // `/servers/SERVER`.
 
-/** An endpoint as its path has it, whether there is one or not. */
+/** An endpoint, as read from its path; it may not exist. */
 export interface FrontPath {
   /** Undefined for the short paths of the default schema. */
   readonly kind: string | undefined
@@ -15,18 +15,17 @@ export interface FrontPath {
 
 const endpoint = /^(?:\/(api|p|servers)\/([^/]+))?\/(mcp|sse|message)$/
 
-/** Undefined for any other path. */
+/** Returns undefined for any other path. */
 export function readFrontPath(path: string): FrontPath | undefined {
   const [found, kind, written = '', last = ''] = endpoint.exec(path) ?? []
   return found === undefined ? undefined : { kind, name: unescaped(written), written, last }
 }
 
-/** `/mcp/` is `/mcp`. */
+/** Changes `/mcp/` to `/mcp`. */
 export function withoutSlash(path: string): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
 }
 
-/** The beginning of the paths of a schema, a profile or a server. */
 export function frontPathOf(kind: string, name: string): string {
   return `/${kind}/${encodeURIComponent(name)}`
 }

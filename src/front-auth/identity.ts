@@ -1,4 +1,4 @@
-// The user of a browser at an authorization server: a login of the front itself (OpenID Connect Core, section 3.1).
+// The login of a browser's user at the authorization server of the front (OpenID Connect Core, section 3.1).
 
 import { randomBytes } from 'node:crypto'
 import { type LoginRuntime, loginHttp } from '../login/login-http.js'
@@ -32,14 +32,14 @@ export class Identity {
     return requests.begin(client, { redirectUri: this.#redirectUri, scope: 'openid', nonce: randomText() })
   }
 
-  /** The principal, from the parameters of the callback. @throws LoginError */
+  /** Returns the principal, from the parameters of the callback. @throws LoginError */
   async principal(begun: BegunLogin, callback: URLSearchParams): Promise<string> {
     const [requests, client] = await this.#front.get()
     return principalOf(this.#login.issuer, await requests.subject(client, callback, begun))
   }
 }
 
-/** Why no user could log in at the front; undefined where its authorization server can be used for that. */
+/** Why no user can log in at the front; undefined if its authorization server is usable. */
 export function loginTrouble(login: FrontLogin, runtime: LoginRuntime): Promise<string | undefined> {
   return new Identity(login, '', runtime).begin().then(() => undefined, errorText)
 }

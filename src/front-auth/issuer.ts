@@ -1,5 +1,5 @@
-// One authorization server: how its tokens are examined. JWTs (RFC 9068) are verified by its keys, and it is asked about others.
-// This file alone loads jose.
+// One authorization server, and how the front examines its tokens. The front verifies JWTs (RFC 9068) with
+// the server's keys, and asks the server about other tokens. Only this file loads jose.
 
 import { Buffer } from 'node:buffer'
 import { createLocalJWKSet, errors, jwtVerify } from 'jose'
@@ -10,7 +10,7 @@ import { errorText } from '../text/error-text.js'
 import { type JsonObject, objectIn } from '../text/json-object.js'
 import { TokenProblem } from './claims.js'
 
-/** The clocks of two machines may differ so much. */
+/** The tolerated difference between the clocks of two machines. */
 export const SKEW_S = 30
 
 /** A JWT whose signature has not been verified. */
@@ -19,7 +19,7 @@ export interface UnverifiedJwt {
   readonly claims: JsonObject
 }
 
-/** The parts of a JWT; undefined for a token of another form. */
+/** The parts of a JWT; undefined for another form of token. */
 export function readJwt(token: string): UnverifiedJwt | undefined {
   const [, head = '', body = ''] = /^([\w-]+)\.([\w-]+)\.[\w-]*$/.exec(token) ?? []
   const [header, claims] = [head, body].map((part) =>
@@ -42,7 +42,7 @@ export class Issuer {
     this.#wallNow = () => runtime.wallNow()
   }
 
-  /** The claims of a JWT that is valid now. @throws TokenProblem */
+  /** Returns the claims of a JWT that is valid now. @throws TokenProblem */
   async verify(token: string, jwt: UnverifiedJwt): Promise<JsonObject> {
     this.#refuseHead(jwt)
     const set = await this.#keys.current()
@@ -57,18 +57,17 @@ export class Issuer {
     }
   }
 
-  /** The claims of an active token; undefined of any other, and where the issuer is not asked. @throws TokenProblem */
+  /** The claims of an active token; undefined for others, and if the issuer is not asked. @throws TokenProblem */
   introspect(token: string): Promise<JsonObject | undefined> {
     return introspect(token, this.config, this.#http.configured)
   }
 
-  /** @throws TokenProblem when no token could be examined now */
+  /** @throws TokenProblem if no token could be examined now */
   async try(): Promise<void> {
     if (this.config.introspection === undefined) await this.#keys.current()
     else await this.introspect('mcps-proxy check')
   }
 
-  /** Refuses a token for reasons that need no keys. */
   #refuseHead(jwt: UnverifiedJwt): void {
     const { header } = jwt
     const { alg, crit } = header
@@ -93,7 +92,7 @@ export class Issuer {
   }
 }
 
-/** Why no token of an issuer could be examined; undefined where it could. */
+/** Why no token of an issuer could be examined; undefined if tokens can be examined. */
 export function issuerTrouble(config: FrontAuthIssuer, runtime: LoginRuntime): Promise<string | undefined> {
   return new Issuer(config, runtime).try().then(() => undefined, errorText)
 }
@@ -114,8 +113,8 @@ function problemOf(error: unknown): TokenProblem {
 }
 
 /**
- * Whether a JWT was made for a client and not for a resource, as far as that shows: by the claims of OpenID Connect Core,
- * section 3.3.2.11, and the marks of Keycloak and Cognito. Its audience is the other defence.
+ * Whether a JWT was issued for a client and not for a resource, as far as it shows: by the claims of OpenID
+ * Connect Core, section 3.3.2.11, and the marks of Keycloak and Cognito. The audience is the other defence.
  */
 function isIdToken({ header, claims }: UnverifiedJwt): boolean {
   if (claims['typ'] === 'ID' || claims['token_use'] === 'id') return true
@@ -128,7 +127,7 @@ function typeOf({ typ }: JsonObject): string | undefined {
   return typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : undefined
 }
 
-// The keys of an issuer: found by its metadata, kept for ten minutes, asked for again when a token names another one.
+// The keys of an issuer: found in its metadata, kept for ten minutes, and fetched again for an unknown key.
 
 /** How long fetched keys are used. */
 const KEYS_MS = 600_000
@@ -136,16 +135,16 @@ const KEYS_MS = 600_000
 /** The shortest time between two requests that unknown keys cause: any token can name an unknown key. */
 const UNKNOWN_MS = 30_000
 
-/** After a failure the issuer is not asked again for this time. */
+/** After a failure, the front does not ask the issuer again for this time. */
 const FAILURE_MS = 5000
 
-/** Requests to an issuer: to the addresses of the configuration, and to those that its metadata names. */
+/** Requests to an issuer: to the configured addresses, and to those that its metadata names. */
 interface IssuerHttp {
   readonly configured: LoginHttp
   readonly discovered: LoginHttp
 }
 
-/** One fetched key set (RFC 7517), with the keys that were imported. */
+/** One fetched key set (RFC 7517), with its imported keys. */
 interface KeySet {
   readonly keys: ReturnType<typeof createLocalJWKSet>
   readonly fetchedMs: number
@@ -165,13 +164,13 @@ class IssuerKeys {
     this.#now = now
   }
 
-  /** The keys of the last minutes. @throws TokenProblem when they cannot be had */
+  /** The keys, at most ten minutes old. @throws TokenProblem if they cannot be fetched */
   async current(): Promise<KeySet> {
     const set = this.#set
     return set !== undefined && this.#now() - set.fetchedMs < KEYS_MS ? set : this.#fetch()
   }
 
-  /** Fetches the keys again for a token that names an unknown one; undefined when it is too early to ask. @throws TokenProblem */
+  /** Fetches the keys again for an unknown key; undefined if it is too early to ask. @throws TokenProblem */
   async newerThan(set: KeySet): Promise<KeySet | undefined> {
     if (this.#set !== undefined && this.#set !== set) return this.#set
     return this.#now() - set.fetchedMs < UNKNOWN_MS ? undefined : this.#fetch()
@@ -212,16 +211,16 @@ class IssuerKeys {
   }
 }
 
-/** The address of the keys in the metadata of an issuer (RFC 8414, or OpenID Connect Discovery). @throws LoginError, Error */
+/** An issuer's key address, from its metadata (RFC 8414, OpenID Connect Discovery). @throws LoginError, Error */
 async function jwksUriOf(issuer: string, http: LoginHttp): Promise<URL> {
   const { jwks_uri: uri } = await serverMetadata(issuer, http, { endpoints: [], isOfFront: true })
   if (uri === undefined || !URL.canParse(uri)) throw new Error('its metadata has no jwks_uri')
   return new URL(uri)
 }
 
-// The answer of an authorization server to what a token is (RFC 7662).
+// Token introspection (RFC 7662).
 
-/** The claims of a token that is active; undefined for one that is not, or is not of this issuer. @throws TokenProblem */
+/** The claims of an active token; undefined if it is not active or of another issuer. @throws TokenProblem */
 export async function introspect(
   token: string,
   { issuer, introspection }: FrontAuthIssuer,

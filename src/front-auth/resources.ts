@@ -8,11 +8,11 @@ import type { JsonObject } from '../text/json-object.js'
 import { scopesOf, textsOf } from './claims.js'
 import { frontPathOf, readFrontPath, withoutSlash } from './front-paths.js'
 
-/** An endpoint as its path has it, whether there is one or not: an answer does not show which ones exist. */
+/** An endpoint, as read from its path. It may not exist, so an answer does not reveal which endpoints exist. */
 interface Resource {
-  /** The profile that it shows, where it shows one. */
+  /** The profile of the endpoint, if it has one. */
   readonly profile: string | undefined
-  /** The identifier, which tokens have in `aud`. */
+  /** The identifier that tokens have in `aud`. */
   readonly id: string
 }
 
@@ -25,7 +25,7 @@ interface Challenge {
 }
 
 export class Resources {
-  /** Without a slash at its end. */
+  /** Without a slash at the end. */
   readonly #publicUrl: string
   readonly #issuers: readonly string[]
   readonly #rules: AccessRules
@@ -45,7 +45,6 @@ export class Resources {
     return this.#read(path) ?? { profile: undefined, id: `${this.#publicUrl}/mcp` }
   }
 
-  /** The metadata at this path; undefined if the path has none. */
   metadata(path: string): string | undefined {
     if (!path.startsWith(WELL_KNOWN)) return undefined
     const prefix = new URL(this.#publicUrl).pathname.replace(/\/$/, '')
@@ -73,7 +72,7 @@ export class Resources {
     return `Bearer ${shown.join(', ')}`
   }
 
-  /** The scopes that open it, or all scopes if no rule names any. */
+  /** The scopes that open the resource, or all scopes if no rule names any. */
   #scopesOf({ profile }: Resource): readonly string[] {
     const own = this.#rules.scopesFor(profile)
     return own.length > 0 ? own : this.#rules.allScopes
@@ -98,7 +97,7 @@ export class Resources {
   }
 }
 
-// Which profiles the scopes and claims of a token open, and which scopes a client should ask for.
+// The profiles that the scopes and claims of a token open, and the scopes that a client should ask for.
 
 export interface Grants {
   readonly scopes: readonly string[]
@@ -106,7 +105,7 @@ export interface Grants {
   readonly claims: ReadonlyMap<string, readonly string[]>
 }
 
-/** Most scopes of one token that are kept, and most values of a claim. */
+/** The limit of kept scopes of one token, and of kept values of a claim. */
 const VALUES_MAX = 256
 
 export class AccessRules {
@@ -126,7 +125,7 @@ export class AccessRules {
     }
   }
 
-  /** The profiles of all rules that fit; undefined is everything. */
+  /** The profiles of all rules that fit; undefined means everything. */
   profilesOf({ scopes, claims }: Grants): readonly string[] | undefined {
     if (this.#rules.length === 0) return undefined
     const fitting = this.#rules.filter(({ scope, claim = '', value = '' }) =>
@@ -136,21 +135,20 @@ export class AccessRules {
     return [...new Set(fitting.flatMap(({ profiles = [] }) => profiles))].sort()
   }
 
-  /** The scopes that open this profile; those that open everything where `profile` is undefined, or where none names it. */
+  /** The scopes that open this profile. If none names it, or `profile` is undefined: those that open everything. */
   scopesFor(profile: string | undefined): readonly string[] {
     const ofProfile =
       profile === undefined ? [] : this.#scopes(({ profiles }) => profiles?.includes(profile) === true)
     return ofProfile.length > 0 ? ofProfile : this.#scopes(({ profiles }) => profiles === undefined)
   }
 
-  /** Every scope that clients may ask for. */
   get allScopes(): readonly string[] {
     return this.#rules.length === 0 ? this.#written : this.#scopes(() => true)
   }
 
   /**
-   * The scopes to ask for so that a token opens what it does now and this profile too, as clients write them; undefined
-   * where no scope opens it.
+   * The scopes to ask for, as clients write them, so that a token opens this profile in addition to what it
+   * opens now; undefined if no scope opens the profile.
    */
   scopesToGrant(profile: string | undefined, granted: readonly string[]): readonly string[] | undefined {
     const [needed] = this.scopesFor(profile)
@@ -164,7 +162,7 @@ export class AccessRules {
     return [...new Set(found.map((scope) => this.#asWritten(scope)))]
   }
 
-  /** Some servers write `read` into a token for which a client has asked `api://id/read`. */
+  /** Some servers write `read` into a token for which the client asked for `api://id/read`. */
   #asWritten(scope: string): string {
     return this.#written.find((each) => each === scope || each.endsWith(`/${scope}`)) ?? scope
   }

@@ -1,7 +1,7 @@
-// The pages at which users log in to servers from anywhere: `/login/…` of the front.
+// The pages at which users log in to servers from any machine: `/login/…` of the front.
 //
-// A link to such a page can reach another person. So the person at the browser first logs in at the authorization server
-// of the front, which shows that this is the user for whom the link was made. A cookie carries that to the callback.
+// A link to such a page can reach another person. So the person at the browser first logs in at the front's
+// authorization server, which proves who the person is. A cookie carries the proof to the callback.
 
 import { createHash, randomBytes } from 'node:crypto'
 import type { FrontLogin } from '../config/configuration.js'
@@ -16,10 +16,10 @@ import type { LoginPages } from '../login/callback-server.js'
 import type { BegunLogin } from '../login/token-requests.js'
 import { Identity, randomText } from './identity.js'
 
-/** Logins of all users that are under way. Each lasts ten minutes at most. */
+/** The limit of pending logins of all users. Each lasts ten minutes at most. */
 export const LOGINS_MAX = 1000
 
-/** Browsers that have opened the start page of one login. The preview of a link in a chat is one too. */
+/** The limit of browsers that have opened one start page. The preview of a link in a chat is one too. */
 export const BROWSERS_MAX = 8
 
 const COOKIE = '__Host-mcps-login'
@@ -32,7 +32,7 @@ interface Visit {
 interface PendingLogin {
   readonly user: string
   readonly path: string
-  /** The keys are the states of the logins at the front; the oldest comes first. */
+  /** Keyed by the states of the logins at the front; the oldest comes first. */
   readonly visits: Map<string, Visit>
   /** The hash of the cookie of the browser at which the user was last identified. */
   provenBrowser: string | undefined
@@ -45,7 +45,7 @@ interface PendingLogin {
 
 export class StartPages {
   readonly #origin: string
-  /** The path of the public address, which a proxy in front may take away. */
+  /** The path of the public address, which a reverse proxy may remove. */
   readonly #prefix: string
   readonly #issuer: string
   readonly #identity: Identity
@@ -63,7 +63,7 @@ export class StartPages {
     return user.startsWith(`${this.#issuer}#`)
   }
 
-  /** The pages of one login of a user, until they are closed; undefined while there are too many. */
+  /** Opens the pages of one login of a user; undefined while there are too many logins. */
   open(user: string): LoginPages | undefined {
     if (this.#logins.size >= LOGINS_MAX) return undefined
     const parameters = new Deferred<URLSearchParams>()
@@ -90,7 +90,7 @@ export class StartPages {
     }
   }
 
-  /** The handler of a path; undefined where it is none of these pages. */
+  /** The handler of a path; undefined if the path is none of these pages. */
   find(sent: string): RequestHandler | undefined {
     const path = sent.startsWith(`${this.#prefix}/`) ? sent.slice(this.#prefix.length) : sent
     if (!path.startsWith('/login/')) return undefined
@@ -143,9 +143,9 @@ export class StartPages {
     const login = [...this.#logins].find((each) => state !== null && each.state === state)
     if (login === undefined || login.provenBrowser !== hashOf(cookie)) return page(response, 404, OVER)
     login.state = undefined
-    // The tool, and not this page, shows the words of the authorization server, after it has checked the identity of that server.
+    // The tool, not this page, shows the server's words, after it has checked the identity of the server.
     const end = query.has('error') ? 'refused' : 'done'
-    // Neither state nor code stays in the history of the window.
+    // The redirect keeps state and code out of the history of the window.
     redirect(response, `${this.#origin}/login/${end}`)
     login.received(query)
   }
@@ -159,7 +159,7 @@ const ENDS: ReadonlyMap<string, string> = new Map([
   ['/login/refused', 'The login was refused. You can close this window.'],
 ])
 
-/** A browser keeps the cookie that it has, since it may have begun several logins. */
+/** A browser keeps its cookie, because it may have begun several logins. */
 function cookieIn(field: string | undefined): string | undefined {
   const [, value] = new RegExp(`(?:^|; )${COOKIE}=([\\w-]{43})(?:;|$)`).exec(field ?? '') ?? []
   return value

@@ -9,24 +9,23 @@ import type { Refusal } from '../transports/http-server/refusal.js'
 import type { Sender, SenderVerdict, TokenRefusal } from '../transports/http-server/access.js'
 import type { Revocations } from './revocations.js'
 
-/** The clients that may use the front. */
 export interface AccessConfig {
-  /** One token for everything. */
+  /** One token that opens everything. */
   readonly token: string | undefined
-  /** Tokens of single clients, by their hashes. */
+  /** Tokens of single clients, as hashes. */
   readonly tokens: readonly FrontToken[] | undefined
-  /** Access tokens of authorization servers, for this address; absent accepts none. */
+  /** Authorization servers whose access tokens the front accepts; absent accepts none. */
   readonly auth?: FrontAuthConfig | undefined
   readonly publicUrl?: string | undefined
 }
 
-/** Tokens of the front begin with this text. No authorization server is asked about them. */
+/** Tokens of the front begin with this text. The front asks no authorization server about them. */
 const OWN = /^mcps_/
 
 interface OwnToken extends Pick<FrontToken, 'expiresAtMs'> {
   readonly sender: Sender
   readonly hash: Buffer
-  /** The hash as the store has it; undefined for the token for everything, which no command revokes. */
+  /** The hash as in the store; undefined for the token for everything, which no command revokes. */
   readonly sha256: string | undefined
 }
 
@@ -34,7 +33,7 @@ export class FrontAccess {
   readonly #tokens: readonly OwnToken[]
   readonly #wallNow: () => number
   readonly #revocations: Pick<Revocations, 'stateOf'> | undefined
-  /** Undefined where clients cannot log in. */
+  /** Undefined if clients cannot log in. */
   readonly auth: FrontAuth | undefined
 
   constructor(
@@ -65,7 +64,7 @@ export class FrontAccess {
     return this.#refusalOf(found) ?? found.sender
   }
 
-  /** The credential of a principal while it is valid; another one is another client. */
+  /** The valid credential of a principal. If it changes, the sessions of the principal end. */
   readonly credentialOf = (principal: string): string | undefined => {
     const found = this.#tokens.find((each) => each.sender.principal === principal)
     if (found === undefined || this.#refusalOf(found)?.status === 401)
@@ -73,7 +72,7 @@ export class FrontAccess {
     return write([found.hash.toString('hex'), found.sender.profiles])
   }
 
-  /** The value of `WWW-Authenticate`; undefined where clients cannot log in. */
+  /** The value of `WWW-Authenticate`; undefined if clients cannot log in. */
   get challenge(): ((path: string, description: string | undefined) => string) | undefined {
     const { auth } = this
     if (auth === undefined) return undefined
@@ -84,7 +83,7 @@ export class FrontAccess {
       })
   }
 
-  /** Why this sender may not use this path, where another scope would let it; undefined otherwise. */
+  /** Why this sender may not use this path, if another scope would allow it; undefined otherwise. */
   needsScope(path: string, sender: Sender): Refusal | undefined {
     const scopes = sender.scopes === undefined ? undefined : this.auth?.scopesToOpen(path, sender)
     if (scopes === undefined) return undefined
@@ -96,7 +95,7 @@ export class FrontAccess {
     }
   }
 
-  /** Compares with all hashes, which have one length, so that the time tells nothing. */
+  /** Compares with all hashes, which have one length, so that the duration reveals nothing. */
   #find(hash: Buffer): OwnToken | undefined {
     let found: OwnToken | undefined
     for (const each of this.#tokens) if (timingSafeEqual(each.hash, hash)) found = each
@@ -113,7 +112,7 @@ export class FrontAccess {
   }
 }
 
-/** The token for everything has no name. Its principal is the same on every instance, and does not show the token. */
+/** The token for everything has no name. Its principal is the same on all instances, and does not reveal the token. */
 function tokenForAll(token: string): OwnToken {
   const principal = `bearer ${hashOf(`principal of ${token}`).toString('base64url')}`
   return { sender: { principal }, hash: hashOf(token), sha256: undefined, expiresAtMs: undefined }

@@ -40,25 +40,25 @@ import { frontPathOf } from '../front-auth/front-paths.js'
 import { viewKey } from '../proxy/routing/views.js'
 
 export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
-  /** Values that override the configuration. */
+  /** `host` and `port` override the configuration. */
   readonly host?: string | undefined
   readonly port?: number | undefined
-  /** Listens already, in place of host and port; another process accepts on it when this gateway drains. */
+  /** A listening socket that replaces host and port. Another process accepts on it while this gateway drains. */
   readonly socket?: Socket | undefined
   readonly allowUnauthenticated?: boolean
   readonly allowedHosts?: readonly string[]
   /**
-   * Keeps the key of session ids, and what the clients of sessions have said, so that sessions outlive the process: in
+   * Keeps the key of session ids and the notes about each session, so that sessions outlive the process: in
    * `~/.mcps-proxy`, or in another folder, whose parent exists.
    */
   readonly keepSessions?: boolean | { readonly folder: string }
-  /** Shared with other instances, in place of `server.store` of the configuration. */
+  /** A store that other instances share, which replaces `server.store` of the configuration. */
   readonly store?: Store | undefined
-  /** Served at `/metrics`, behind the token. */
+  /** The page at `/metrics`, which needs the token. */
   readonly metrics?: MetricsPage | undefined
-  /** Serves paths that are none of the gateway's own, and asks for credentials itself. */
+  /** Serves paths that the gateway does not have, and checks credentials itself. */
   readonly handler?: PathHandler | undefined
-  /** The front listens after this promise; the servers start first then. Rejects where it must not listen. */
+  /** The front listens after this promise, so the servers start first. It rejects if the front must not listen. */
   readonly beforeListening?: ((events: EventSource<ProxyEvents>) => Promise<void>) | undefined
 }
 
@@ -67,28 +67,29 @@ export interface Gateway extends EventSource<ProxyEvents>, Pick<Serving, 'host' 
   /**
    * Changes to another configuration while clients use the gateway, as `McpProxy.reload` does for one schema.
    *
-   * A schema that appears is served, one that is gone or disabled answers 404 immediately, and calls that run there may
-   * finish. Token, CORS and allowed hosts are changed too; sessions of another token end. A front that asked for a token
-   * goes on asking when there is none any more. Host and port are not changed, which the log says.
+   * A new schema is served. A removed or disabled schema answers 404 immediately, and its running calls may
+   * finish. Token, CORS and allowed hosts change too, and sessions of another token end. A front that asked
+   * for a token continues to ask, even without a token in the configuration. Host and port do not change,
+   * which is logged.
    *
-   * @throws ConfigError when a schema would be a server of itself; nothing has changed then
+   * @throws ConfigError if a schema would be a server of itself; nothing has changed then
    */
   reload(config: Configuration): Promise<void>
   /** The proxies of the enabled schemas, by name. */
   readonly proxies: ReadonlyMap<string, McpProxy>
-  /** The state of this instance, by the names of metrics; a value that is undefined is not shown. */
+  /** The state of this instance, by names of metrics. A value that is undefined is not shown. */
   readonly readings: Readonly<Record<string, () => number | undefined>>
-  /** Serves everything on, while `GET /ready` says that balancers should choose another instance. */
+  /** Continues to serve, while `GET /ready` tells balancers to choose another instance. */
   drain(): void
   /**
-   * Takes no new request, lets calls finish for up to `graceMs`, answers the others with an error, and stops every server.
+   * Refuses new requests, lets calls finish for up to `graceMs`, fails the others, and stops all servers.
    *
-   * With a `socket` it takes no new connection, and answers the requests on those that it has.
+   * With a `socket`, the gateway accepts no new connection, and answers the requests on open connections.
    */
   close(graceMs?: number): Promise<void>
 }
 
-/** @throws ConfigError when a gateway with these options would refuse to start, as far as that can be known before */
+/** @throws ConfigError if a gateway with these options would refuse to start, as far as that is known in advance */
 export function refuseGateway(
   config: Configuration,
   options: Pick<GatewayOptions, 'host' | 'port' | 'allowUnauthenticated'>,
@@ -113,8 +114,8 @@ const remedies: FrontRemedies = {
 /**
  * Starts every enabled schema and listens.
  *
- * @throws ConfigError when the front would be open to the network without a token, or the system's error when the
- * address cannot be had; nothing is left running then
+ * @throws ConfigError if the front would be open to the network without a token, or the system's error if the
+ * front cannot listen; nothing keeps running then
  */
 export async function openGateway(config: Configuration, options: GatewayOptions = {}): Promise<Gateway> {
   const alone = openCommon(config, options)
@@ -127,7 +128,7 @@ export async function openGateway(config: Configuration, options: GatewayOptions
   const instance = shared?.cluster.label
   const common = { ...alone, instance, loginPages: loginPagesOf(startPages), sessions, shared }
   common.loaded.store = shared?.cluster.store
-  // The clients of another front may be those of other people.
+  // The clients of a public front may belong to other people at other machines.
   const { publicUrl, auth } = config.server
   const isPublic =
     !isLoopback(addressOf(config, options).host) || publicUrl !== undefined || auth !== undefined
@@ -135,8 +136,8 @@ export async function openGateway(config: Configuration, options: GatewayOptions
   const proxies = new SchemaProxies({ ...options, ...(isFar && { person: 'elsewhere' }) }, common)
   let serving: ProxiesServing | undefined
   try {
-    // No server starts for a front that cannot listen. No request arrives before the proxies exist, since they are
-    // made in the same turn of the event loop.
+    // No server starts for a front that cannot listen. The proxies are created in the turn of the event loop
+    // in which the front begins to listen, so no request arrives before they exist.
     refuseGateway(config, options)
     const take = await common.loaded.load(config)
     take()
@@ -171,7 +172,7 @@ function readingsOf(cluster: Cluster): Gateway['readings'] {
   }
 }
 
-/** Undefined where the gateway is the only instance, or knows nothing of others. */
+/** Undefined if the gateway has no store, and so no other instances. */
 async function clusterOf(
   config: Configuration,
   { store }: GatewayOptions,
@@ -195,7 +196,7 @@ function sessionsOf(
   return new SessionPersistence({ keys: server, instance: server.instance, runtime, log, disk })
 }
 
-/** Loaded where a configuration needs them. */
+/** Loads the pages only if the configuration needs them. */
 async function startPagesFor(
   { server: { auth, publicUrl } }: Configuration,
   { runtime }: Common,
@@ -250,7 +251,7 @@ function gatewayOf(
       await changes.take(next)
     },
     drain: () => void serving.server.drain(),
-    // The servers are stopped before the front, so that each waiting client still gets its answer.
+    // Stop the servers before the front, so that each waiting client still gets its answer.
     close: async (graceMs = common.limits.drainMs * CALLS_SHARE) => {
       isClosing = true
       const endsAtMs = runtime.now() + graceMs
@@ -266,10 +267,9 @@ function gatewayOf(
   }
 }
 
-/** Of the drain time, the part that calls have; servers that work on the others end in the time that remains. */
+/** The part of the drain time that calls get. The other part is for the end of servers that still work. */
 const CALLS_SHARE = 0.9
 
-/** The value of the command line, or of the configuration. */
 function addressOf(
   { server: { host, port } }: Configuration,
   options: Pick<GatewayOptions, 'host' | 'port'>,
@@ -294,18 +294,17 @@ class SchemaProxies {
   readonly #options: GatewayOptions
   readonly #common: Common
   readonly #proxies = new Map<string, ConfiguredProxy>()
-  /** The keys are names of schemas. */
   readonly all: ReadonlyMap<string, McpProxy> = this.#proxies
   /** Proxies of removed schemas, whose calls may still run. */
   readonly #going = new Set<McpProxy>()
 
   constructor(options: GatewayOptions, common: Common) {
     this.#options = options
-    // One schema may be gone before the others, and the common parts are theirs too.
+    // A proxy must not close the common parts, because the proxies of other schemas use them too.
     this.#common = { ...common, close: () => Promise.resolve() }
   }
 
-  /** Every schema of the configuration that the proxies were changed to. */
+  /** The paths of this configuration, which must be the configuration of the last `change`. */
   served({ schemas, profiles, server }: Configuration): ServedGateway {
     const name = this.#options.name ?? server.name
     const ofProfiles = [...profiles.values()].map(
@@ -329,7 +328,7 @@ class SchemaProxies {
     }
   }
 
-  /** Schemas come and go in this turn of the event loop; resolves when those that stay have changed too. */
+  /** Adds and removes schemas in this turn of the event loop; resolves when the other schemas have changed too. */
   async change(config: Configuration): Promise<void> {
     const enabled = enabledSchemas(config)
     const staying = [...this.#proxies].filter(([schema]) => enabled.includes(schema))
@@ -391,8 +390,8 @@ function listen(
   })
 }
 
-// Servers of a configuration that lead back to the schema in which they stand, at its own HTTP front: a client's file that is moved
-// as it is may name the front. Such a schema would list its own tools as those of a server, and theirs again, without end.
+// Refuses servers that lead back to their own schema at this front. A client's file that is used unchanged
+// may name the front, and such a schema would list its own tools again and again, without end.
 
 export interface FrontAddress {
   readonly host: string
@@ -400,7 +399,7 @@ export interface FrontAddress {
   readonly port: number
 }
 
-/** @throws ConfigError (`CONFIG_LOOP`) when an enabled schema would be a server of itself, directly or through others */
+/** @throws ConfigError (`CONFIG_LOOP`) if an enabled schema would be a server of itself, directly or through others */
 function refuseOwnAddress(config: Configuration, front: FrontAddress): void {
   const problems = enabledSchemas(config).flatMap((schema) =>
     remotesOf(config, schema)
@@ -414,14 +413,14 @@ function refuseOwnAddress(config: Configuration, front: FrontAddress): void {
   if (problems.length > 0) throw new ConfigError('CONFIG_LOOP', config.source, problems)
 }
 
-/** The servers of a schema that are reached; none while it is not served. */
+/** The remote servers of a schema that are in use; none while the schema is not served. */
 function remotesOf({ schemas }: Configuration, schema = ''): HttpServerConfig[] {
   const { enabled = false, servers = [] } = schemas.get(schema) ?? {}
   const used = enabled ? servers.filter(isRemote) : []
   return used.filter(({ disabled, unavailable }) => !disabled && unavailable === undefined)
 }
 
-/** The schemas of this front that an address leads to, directly and through others. */
+/** The schemas of this front to which an address leads, directly and through others. */
 function schemasBehind(config: Configuration, address: string, front: FrontAddress): Set<string | undefined> {
   const found = new Set([ownSchema(config, new URL(address), front)])
   for (const schema of found)
@@ -429,7 +428,7 @@ function schemasBehind(config: Configuration, address: string, front: FrontAddre
   return found
 }
 
-/** The schema that an address is of; undefined where it is of none of this front. */
+/** The schema of this front at an address; undefined for the address of another front. */
 function ownSchema(config: Configuration, url: URL, front: FrontAddress): string | undefined {
   const { host, port } = hostAndPort(url)
   const isHere = port === front.port && (isLoopback(host) || host === front.host)

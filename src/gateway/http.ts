@@ -1,34 +1,34 @@
-// A place on HTTP where many clients find a proxy.
+// An HTTP front, where many clients find a proxy.
 //
-// This file is small on purpose: what it describes is loaded when it is used,
-// so that a proxy on stdio never loads it.
+// This file is small on purpose: it loads the code of the front only when `serve` runs, so that a proxy on
+// stdio never loads that code.
 
 import type { CorsConfig } from '../config/configuration.js'
 import type { Listener } from '../proxy/listener.js'
 import type { HttpServerLimits } from '../transports/http-server/front-limits.js'
 
-/** The address and the clients of an HTTP front. */
+/** Options of an HTTP front: its address and its clients. */
 export interface HttpServerOptions {
-  /** 3095 unless given; 0 takes a free one. */
+  /** 3095 if absent; 0 takes a free port. */
   readonly port?: number
-  /** `127.0.0.1` unless given; any other than a loopback address needs a token. */
+  /** `127.0.0.1` if absent; an address other than loopback needs a token. */
   readonly host?: string
   /** The bearer token that every client must present. */
   readonly token?: string
   /** Admits every client that can reach the address, without a token. */
   readonly allowUnauthenticated?: boolean
-  /** Host names under which clients reach the front in addition to its own, with or without a port. */
+  /** Host names under which clients reach the front in addition to its own name, with or without a port. */
   readonly allowedHosts?: readonly string[]
-  /** Which web pages may call; none unless given. With a token, pages of this machine may. */
+  /** The web pages that may call; none if absent. With a token, pages of this machine may. */
   readonly cors?: Partial<CorsConfig>
   readonly limits?: Partial<HttpServerLimits>
 }
 
 /**
- * An HTTP front for `proxy.serve`: Streamable HTTP at `/mcp`, the older HTTP+SSE at `/sse`, status pages.
+ * Creates an HTTP front for `proxy.serve`: Streamable HTTP at `/mcp`, HTTP+SSE at `/sse`, and status pages.
  *
- * It answers to loopback names only, and to no web page, unless told otherwise. `serve` rejects with ConfigError when it
- * would be open to the network without a token, and with the system's error when the address is taken.
+ * By default, the front answers only to loopback names, and to no web page. `serve` rejects with ConfigError
+ * if it would be open to the network without a token, and with the system's error if the address is taken.
  */
 export function httpServer(options: HttpServerOptions = {}): Listener {
   return {

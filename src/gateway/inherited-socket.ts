@@ -1,5 +1,5 @@
-// A listening socket that another program has opened and passed on: socket activation, as systemd does it
-// (sd_listen_fds(3)). That program keeps the socket while this one restarts, and connections wait in it meanwhile.
+// A listening socket that another program has opened and passed on: socket activation, as in systemd
+// (sd_listen_fds(3)). That program keeps the socket while this one restarts, and connections wait in it.
 
 import { type Server, Socket } from 'node:net'
 import { untilListening } from '../transports/http-server/front-listener.js'
@@ -17,13 +17,13 @@ export interface InheritedSocket {
 }
 
 /**
- * The socket that was passed to this process, or why it cannot be used; undefined where there is none. Its variables are removed
- * from `env`, because they are not meant for the programs that this process starts.
+ * The socket that was passed to this process, or why it cannot be used; undefined if there is none. The
+ * function removes the variables from `env`, because the programs that this process starts must not see them.
  */
 export function inheritedSocket(env: NodeJS.ProcessEnv, pid: number): InheritedSocket | string | undefined {
   const { LISTEN_FDS: count = '', LISTEN_PID: owner = '' } = env
   for (const name of ['LISTEN_FDS', 'LISTEN_PID', 'LISTEN_FDNAMES']) delete env[name]
-  // A program in between cannot always know the id of this process, and leaves it out.
+  // A program in between may not know the id of this process, and then leaves it out.
   if (count === '' || count === '0' || (owner !== '' && owner !== String(pid))) return undefined
   if (count !== '1')
     return `LISTEN_FDS is ${count}; one socket can be served, so give the unit one ListenStream`
@@ -32,12 +32,12 @@ export function inheritedSocket(env: NodeJS.ProcessEnv, pid: number): InheritedS
     const address = socket.address()
     if ('port' in address) return { socket, host: address.address, port: address.port }
   } catch {
-    // The reason is the same.
+    // The text below is the reason here too.
   }
   return `descriptor ${FIRST} is no socket of TCP, although LISTEN_FDS is 1; ListenStream must be an address and a port`
 }
 
-/** Lets connections come to a server on a socket that listens already. */
+/** Accepts connections for a server on a socket that listens already. */
 export function acceptOn(socket: Socket): (server: Server, host: string, port: number) => Promise<number> {
   return (server, _host, port) => untilListening(server, port, (done) => server.listen(socket, BACKLOG, done))
 }

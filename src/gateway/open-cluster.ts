@@ -1,4 +1,4 @@
-// The instances of a gateway that share a store. Loaded where there is a store.
+// The instances of a gateway that share a store. Loaded only if there is a store.
 
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
@@ -15,21 +15,21 @@ export interface ClusterContext {
   /** The name of this instance. */
   readonly label: string
   readonly ids: SessionIds
-  /** Those of the configuration in force. */
+  /** The secrets of the configuration in force. */
   readonly secrets: () => readonly string[]
   readonly maxAgeMs: () => number
   readonly runtime: Runtime
   readonly log: LogSink
 }
 
-/** This instance among those that share the store, and what they share about sessions. */
+/** This instance among those that share the store, and their common data about sessions. */
 export interface OpenCluster {
   readonly cluster: Cluster
   readonly sessions: { readonly ids: SessionIds; readonly book: StoreBook }
   readonly revocations: Revocations
 }
 
-/** `given` is a store in place of that of the configuration. @throws ConfigError when the store cannot be used */
+/** `given` replaces the store of the configuration. @throws ConfigError if the store cannot be used */
 export async function openCluster(
   { server, source }: Configuration,
   given: Store | undefined,

@@ -1,4 +1,4 @@
-// Tokens of single clients that are revoked on all instances on one store, also where the configuration of an instance still has them.
+// Revokes tokens on all instances with one store, even if the configuration of an instance still has the token.
 
 import type { FrontToken } from '../config/configuration.js'
 import { repeat } from '../runtime/deadline.js'
@@ -6,23 +6,23 @@ import { putNewest } from '../runtime/limited-table.js'
 import type { Runtime, Timer } from '../runtime/runtime.js'
 import type { Cluster } from '../store/cluster.js'
 
-/** The configuration of some instance may have a revoked token for as long. */
+/** The configuration of some instance may contain a revoked token for this long. */
 const KEPT_MS = 10 * 365 * 24 * 3_600_000
 
-/** An instance that was cut off from the store has missed messages. */
+/** An instance that was cut off from the store has missed messages, so it reads the store again. */
 const READ_EVERY_MS = 60_000
 
-/** More tokens than a configuration has. */
+/** More than the tokens of a configuration. */
 const TOKENS_MAX = 10_000
 
 type Instances = Pick<Cluster, 'store' | 'on' | 'tellAll'>
 
-/** Unknown while the store has not answered. */
+/** Unknown until the store has answered. */
 type TokenState = 'valid' | 'revoked' | 'unknown'
 
 const TOPIC = 'revoked'
 
-/** Instances that run refuse the token from now on, and others after their start. @throws StoreAway */
+/** Running instances refuse the token from now on, others after their start. @throws StoreAway */
 export function revokeEverywhere(cluster: Instances, sha256: string): Promise<void> {
   // The commands of one process reach the store in their order.
   cluster.tellAll(Buffer.from(sha256), TOPIC)
@@ -30,11 +30,11 @@ export function revokeEverywhere(cluster: Instances, sha256: string): Promise<vo
 }
 
 export class Revocations {
-  /** Is called when further tokens are revoked. */
+  /** Called when further tokens are revoked. */
   onRevoked: () => void = () => {}
   readonly #cluster: Instances
   readonly #timer: Timer
-  /** By the hashes of tokens. */
+  /** Keyed by the hashes of tokens. */
   readonly #states = new Map<string, TokenState>()
 
   constructor(cluster: Instances, runtime: Pick<Runtime, 'setTimer'>) {
@@ -47,7 +47,7 @@ export class Revocations {
     return this.#states.get(sha256) ?? 'unknown'
   }
 
-  /** Asks the store about these tokens. @throws StoreAway; it is asked again every minute */
+  /** Asks the store about these tokens. @throws StoreAway; the store is asked again every minute */
   read(tokens: readonly Pick<FrontToken, 'sha256'>[] = []): Promise<void> {
     for (const { sha256 } of tokens) this.#set(sha256, this.stateOf(sha256))
     return this.#readAll()
@@ -58,8 +58,8 @@ export class Revocations {
   }
 
   /**
-   * A revoked token stays revoked, also where the store has answered before the message about it came. A store that has begun
-   * empty gets it again, for instances that start later.
+   * A revoked token stays revoked, even if the store answered before the revocation arrived. A store that
+   * started empty gets the revocation again, for instances that start later.
    */
   async #readAll(): Promise<void> {
     const { store } = this.#cluster

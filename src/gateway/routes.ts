@@ -24,12 +24,12 @@ export interface MetricsPage {
   text(): string
 }
 
-/** The schemas that are served, and the name of the proxy. */
+/** The served schemas, and the name of the proxy. */
 export interface ServedGateway {
   readonly name: string
-  /** Every schema of a configuration; one that is disabled has no proxy. */
+  /** Every schema of a configuration; a disabled schema has no proxy. */
   readonly schemas: ReadonlyMap<string, ServedProxy | undefined>
-  /** By the beginnings of their paths, as in `/p/NAME`. */
+  /** Keyed by path prefix, such as `/p/NAME`. */
   readonly views: ReadonlyMap<string, ServedView>
 }
 
@@ -40,30 +40,30 @@ interface ServedView {
 
 /** The pages that a gateway may serve in addition to its schemas. */
 export interface MorePaths {
-  /** For the status; undefined without a store. */
+  /** For the status page; undefined without a store. */
   readonly clusterStatus?: (() => ClusterStatus | undefined) | undefined
   readonly metrics?: MetricsPage | undefined
   /** Runs before every other handler, and needs no token of the front. */
   readonly handler?: PathHandler | undefined
-  /** The same for pages that a page of another site may link to. */
+  /** Like `handler`, for pages that a page of another site may link to. */
   readonly visited?: PathHandler | undefined
 }
 
-/** The handler of a path that is none of the gateway's own. */
+/** Finds the handler of a path that the gateway does not have. */
 export type PathHandler = (path: string) => RequestHandler | undefined
 
-/** The handler of each path: an endpoint for each proxy, and the pages about all of them. */
+/** The handler of each path: an endpoint for each proxy, and the pages about all proxies. */
 export class Routes implements HttpRoutes {
-  /** Known once the front listens; it is not read before. */
+  /** Set when the front listens; nothing reads it before. */
   address = { port: 0, origin: '' }
   front: { readonly access: FrontAccess | undefined; readonly isDraining: boolean } = {
     access: undefined,
     isDraining: false,
   }
   #served: ServedGateway
-  /** By the beginnings of their paths, as in `/api/NAME` and `/p/NAME`. */
+  /** Keyed by path prefix, such as `/api/NAME` and `/p/NAME`. */
   #endpoints: ReadonlyMap<string, ServedEndpoint> = new Map()
-  /** Nearly all requests have the path of the one before. */
+  /** Nearly every request has the path of the request before it. */
   #last: McpPath | undefined
   readonly #more: MorePaths
   readonly #now: () => number
@@ -105,7 +105,7 @@ export class Routes implements HttpRoutes {
 
   find(sent: string, sender?: Sender): HttpRoute {
     const path = withoutSlash(sent)
-    // For machines that have no token; it says nothing but that the process answers.
+    // For machines that have no token; the page only shows that the process answers.
     if (path === '/health') return { kind: 'page', open: true, body: () => healthPage(this.#uptimeMs) }
     if (path === '/ready') return this.front.isDraining ? draining : ready
     const profiles = sender?.profiles
@@ -125,7 +125,7 @@ export class Routes implements HttpRoutes {
     }
   }
 
-  /** For a client of some profiles no other path exists. A single profile is at the short paths too. */
+  /** For a client of some profiles, no other path exists. A single profile is also at the short paths. */
   #within(path: string, sender: Sender, profiles: readonly string[]): HttpRoute {
     if (LOGIN.test(path)) return this.#login(path)
     const own = profiles.map((name) => frontPathOf('p', name))
@@ -200,7 +200,6 @@ interface ServedEndpoint extends HttpEndpoint {
   readonly proxy: ServedProxy
 }
 
-/** The endpoint of a schema, or of a view of one. */
 function endpointAt(path: string, name: string, proxy: ServedProxy, view?: string): ServedEndpoint {
   return {
     path,
@@ -209,12 +208,12 @@ function endpointAt(path: string, name: string, proxy: ServedProxy, view?: strin
     // All clients with the token are one principal, and so are all clients of a front without a token.
     attach: (connection, caller) => proxy.attach(connection, { ...caller, isSeveral: true, view }),
     isBound: () => proxy.isBound(view),
-    // The page of a view says nothing of the servers, since it may be for clients that do not see all of them.
+    // The page of a view does not show the servers, because its clients may not see all of them.
     status: () => (view === undefined ? schemaPage(name, proxy) : write({ view: name, status: 'active' })),
   }
 }
 
-/** A client chooses one: profiles may give one name to different tools. */
+/** The client must choose a profile, because profiles may give one name to different tools. */
 function severalProfiles(paths: readonly string[]): HttpRoute {
   const addresses = paths.map((path) => `${path}/mcp`).join(' or ')
   const message = `This token is for several profiles: connect to ${addresses}`
@@ -226,10 +225,10 @@ function pathsAt(path: string): string[] {
   return [`POST ${path}/mcp`, `GET ${path}/sse`]
 }
 
-/** A path of a schema or a view, if one of that name exists. */
+/** A path in the form of a schema's or a view's path; the schema or view may not exist. */
 interface McpPath extends FrontPath {
   readonly path: string
-  /** The beginning of the path, where short paths have that of the default schema. */
+  /** The beginning of the path; for a short path, that of the default schema. */
   readonly prefix: string
 }
 
@@ -240,7 +239,7 @@ function readPath(path: string): McpPath | undefined {
   return { ...found, path, name, prefix: frontPathOf(found.kind ?? 'api', name ?? '') }
 }
 
-/** The schema whose clients come to this path; undefined where none would. */
+/** The schema whose clients use this path; undefined if no client would. */
 export function schemaAt(path: string, { profiles }: Pick<Configuration, 'profiles'>): string | undefined {
   const found = readFrontPath(withoutSlash(path))
   if (found === undefined || found.last === 'message') return undefined
@@ -252,12 +251,12 @@ export function schemaAt(path: string, { profiles }: Pick<Configuration, 'profil
 const SHORT = /^\/(?:mcp|sse|message)$/
 
 /**
- * The paths at which clients look for a login (MCP 2025-03-26 to 2025-11-25, Authorization): metadata, below the endpoint too, and what
- * they assume without it.
+ * The paths at which clients look for a login (MCP 2025-03-26 to 2025-11-25, Authorization): metadata, also
+ * below the endpoint, and the default paths without metadata.
  */
 const LOGIN = /\/\.well-known(?:\/|$)|^\/(?:register|authorize|token)$/
 
-/** Whether new clients may come: for balancers, which have no token. */
+/** For balancers, which have no token: new clients may connect. */
 const ready: HttpRoute = { kind: 'page', open: true, body: () => write({ status: 'ready' }) }
 
 const draining: HttpRoute = {
@@ -271,7 +270,7 @@ const draining: HttpRoute = {
   },
 }
 
-/** A client that gets 401 there would go on with a login that leads nowhere; it names no schema, since it needs no token. */
+/** After a 401, a client would try a login that cannot work. The answer needs no token, so it names no schema. */
 const noLogin: HttpRoute = {
   kind: 'nothing',
   isForAll: true,

@@ -1,4 +1,4 @@
-// Proxies behind one HTTP front: who may use it, its endpoints and pages, and the order in which they end.
+// Proxies behind one HTTP front: access rules, endpoints and pages, and the order in which the parts end.
 //
 // Loaded only when something is served over HTTP.
 
@@ -38,43 +38,43 @@ export interface FrontRules extends AccessConfig {
 export interface FrontOptions extends FrontRules {
   readonly host: string
   readonly port: number
-  /** A socket that listens on that address already, and on which another process accepts after this one. */
+  /** A socket that listens on that address already; another process accepts on it after this one. */
   readonly socket?: Socket | undefined
   readonly allowUnauthenticated: boolean
   readonly limits: HttpServerLimits
-  /** Tokens that another instance may revoke. */
+  /** Revocations of tokens by other instances. */
   readonly revocations?: Revocations | undefined
-  /** Absent: sessions end with the front. */
+  /** If absent, sessions end with the front. */
   readonly sessions?: HttpEnvironment['sessions']
-  /** Absent: this front is the only one. */
+  /** If absent, this front is the only one. */
   readonly peers?: Peers | undefined
   readonly log: LogSink
   readonly runtime: Runtime
-  /** The name of the configuration in messages, and the remedy that they propose. */
+  /** The name of the configuration in messages, and the remedies that messages propose. */
   readonly source: string
   readonly remedies: FrontRemedies
 }
 
-/** Remedies for the operator, in the words of how the front was started. */
+/** Remedies for the operator, which depend on how the front was started. */
 export interface FrontRemedies extends GuardRemedies {
   readonly token: string
   readonly port: string
   readonly host: string
 }
 
-/** Proxies that are served, and may change while clients use them. */
+/** Served proxies, which may change while clients use them. */
 export interface ProxiesServing extends Serving {
   readonly server: Pick<HttpServer, 'isDraining' | 'revived' | 'drain' | 'answeredElsewhere'>
-  /** Loads what these rules need, before a change to them. */
+  /** Loads the code and the data that these rules need. Await it before `change`. */
   prepare(rules: FrontRules): Promise<void>
-  /** Serves these proxies by these rules, which must have been prepared; a proxy that stays keeps its sessions. */
+  /** Serves these proxies by these rules, which must have been prepared. A proxy that stays keeps its sessions. */
   change(served: ServedGateway, rules: FrontRules): void
 }
 
 /**
  * Listens, and serves each proxy at its own endpoint.
  *
- * @throws ConfigError when the front would be open to the network, or the system's error when it cannot listen
+ * @throws ConfigError if the front would be open to the network, or the system's error if it cannot listen
  */
 export async function serveProxies(
   served: ServedGateway,
@@ -108,9 +108,9 @@ export class Front {
   #Auth: typeof FrontAuth | undefined
 
   /**
-   * `Auth` must be there where the rules have authorization servers.
+   * `Auth` must be present if the rules have authorization servers.
    *
-   * @throws ConfigError when the front would be open to the network without a token
+   * @throws ConfigError if the front would be open to the network without a token
    */
   constructor(options: FrontOptions, routes: HttpRoutes, watch: SessionWatch, Auth?: typeof FrontAuth) {
     refuseOpenFront(options)
@@ -125,7 +125,7 @@ export class Front {
     if (options.revocations !== undefined) options.revocations.onRevoked = () => this.server.leave()
   }
 
-  /** Undefined where no client has ever needed a token. */
+  /** Undefined if no client has ever needed a token. */
   get access(): FrontAccess | undefined {
     return this.#access
   }
@@ -143,16 +143,15 @@ export class Front {
     }
   }
 
-  /** Loads what these rules need; to be awaited before a change to them. */
   async prepare(rules: FrontRules): Promise<void> {
     this.#Auth ??= await authFor(rules)
-    // Clients with a token that is new get 503 until the store answers.
+    // Clients with a new token get 503 until the store answers.
     await this.#options.revocations?.read(rules.tokens).catch(() => {})
   }
 
   /**
-   * The rules must have been prepared. A front that asked for a token goes on asking, so that the end of the last token
-   * opens nothing.
+   * The rules must have been prepared. A front that asked for a token continues to ask, so that the removal
+   * of the last token opens nothing.
    */
   change(rules: FrontRules): void {
     this.server.change(this.#rulesOf(rules))
@@ -180,7 +179,7 @@ export class Front {
   }
 }
 
-/** @throws ConfigError when a front with these options would be open to the network without a token */
+/** @throws ConfigError if a front with these options would be open to the network without a token */
 export function refuseOpenFront(
   options: Pick<
     FrontOptions,
@@ -218,13 +217,13 @@ function environmentOf(options: FrontOptions, watch: SessionWatch): HttpEnvironm
   }
 }
 
-/** A front whose sessions do not outlive it goes on with those that were idle for too long. */
+/** Sessions in memory do not outlive the front, but a session that was idle for too long can continue. */
 function ownSessions({ runtime, log }: FrontOptions): SessionPersistence {
   const keys = { stateKeys: [], sessionMaxAgeMs: SESSION_MAX_AGE_MS }
   return new SessionPersistence({ keys, instance: undefined, runtime, log, disk: undefined })
 }
 
-/** The system's error with its `code`, and why the front cannot listen, with a remedy. */
+/** The system's error with its `code`, and a message with the reason and a remedy. */
 function listenFailure(error: unknown, { host, port, remedies }: FrontOptions): Error {
   const code = errorCode(error)
   const remedy = code === 'EADDRINUSE' || code === 'EACCES' ? remedies.port : remedies.host
@@ -233,5 +232,5 @@ function listenFailure(error: unknown, { host, port, remedies }: FrontOptions): 
   return Object.assign(new Error(message, { cause: error }), { code })
 }
 
-/** Of 192 random bits; written in visible ASCII. */
+/** 192 random bits, written in visible ASCII. */
 const ID_BYTES = 24

@@ -10,10 +10,10 @@ import { version } from '../version.js'
 
 const SESSIONS_SHOWN_MAX = 100
 
-/** The parts of a proxy that its status is made of; undefined for a schema that is disabled. */
+/** The parts of a proxy that its status shows; undefined for a disabled schema. */
 type ShownProxy = Pick<ServedProxy, 'status' | 'sessions'> | undefined
 
-/** The page of one schema. That of a sandbox has the fields of a sandbox too. */
+/** The page of one schema; a sandbox has more fields. */
 export function schemaPage(schema: string, proxy: ShownProxy): string {
   return shown({ schema, ...schemaStatus(proxy), ...sandboxStatus(proxy) })
 }
@@ -23,7 +23,6 @@ export function healthPage(uptimeMs: number): string {
   return write({ status: 'ok', timestamp: new Date().toISOString(), uptime })
 }
 
-/** The page of all schemas, with sums. */
 export function gatewayPage(
   { port, origin: url }: { readonly port: number; readonly origin: string },
   uptimeMs: number,
@@ -53,7 +52,7 @@ function instanceStatus(cluster: ClusterStatus | undefined): object {
   return { instance, store: awayMs > 0 ? 'away' : 'connected', forwards }
 }
 
-/** A page holds words of servers and clients, and terminals show it. */
+/** A page contains words of servers and clients, and terminals show it, so it is escaped. */
 function shown(page: object): string {
   return escapeJson(write(page))
 }
@@ -77,7 +76,7 @@ function schemaStatus(proxy: ShownProxy) {
   }
 }
 
-/** Members that are undefined are left out of the page. */
+/** The page leaves out members that are undefined. */
 function serverStatus({ name, kind, state, error, connectedAtMs, pids, tools, ...more }: UpstreamStatus) {
   const { about, revision, evidence, changes, users, gauges } = more
   const { memoryBytes, ...counts } = gauges
@@ -88,10 +87,9 @@ function serverStatus({ name, kind, state, error, connectedAtMs, pids, tools, ..
     status: state,
     toolCount: tools,
     error,
-    // When it was last ready to be called, as in RFC 3339.
+    // When the server was last ready to be called, as in RFC 3339.
     lastConnected: connectedAtMs === undefined ? undefined : new Date(connectedAtMs).toISOString(),
     revision,
-    // How the revision was found out.
     evidence,
     evidenceText: evidence && evidenceInWords[evidence],
     pid: pids[0],
@@ -106,7 +104,7 @@ function serverStatus({ name, kind, state, error, connectedAtMs, pids, tools, ..
   }
 }
 
-/** The session id is a secret and not shown. */
+/** The session id is a secret, so the page does not show it. */
 function sessionStatus({ client, revision, connectedAtMs, processes }: SessionStatus) {
   return {
     client: client && { name: client.name, version: client.version },
@@ -117,8 +115,8 @@ function sessionStatus({ client, revision, connectedAtMs, processes }: SessionSt
 }
 
 /**
- * The fields that clients of a sandbox read on its pages: of a schema that is one sandbox and nothing else. Undefined of any
- * other, and before the sandbox runs.
+ * The fields that clients of a sandbox read on its pages. Undefined for a schema that is not one sandbox and
+ * nothing else, and before the sandbox runs.
  */
 export function sandboxStatus(proxy: Pick<ServedProxy, 'status'> | undefined): object | undefined {
   const [only, ...others] = proxy?.status() ?? []
@@ -136,7 +134,7 @@ export function sandboxStatus(proxy: Pick<ServedProxy, 'status'> | undefined): o
   }
 }
 
-/** `HH:MM:SS`; the hours go on after 99. */
+/** `HH:MM:SS`; the hours continue after 99. */
 export function clockTime(ms: number): string {
   const seconds = Math.floor(ms / 1000)
   const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]

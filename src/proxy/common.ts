@@ -1,4 +1,4 @@
-// The parts that all schemas of one gateway share: the runtime, the limits that protect the machine, the taps, and kept facts.
+// The parts that all schemas of one gateway share: the runtime, the machine's limits, the taps, and kept facts.
 
 import { secretsIn } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
@@ -35,17 +35,17 @@ export interface Common {
   readonly events: Emitter<ProxyEvents>
   readonly kept: KeptServers
   readonly loaded: LoadedParts
-  /** In place of that of the lock. */
+  /** Replaces the guard of the lock. */
   readonly guard?: ListGuard | undefined
-  /** The name of this one among several instances of a gateway. */
+  /** The name of this instance, if a gateway has several. */
   readonly instance?: string | undefined
-  /** Of a gateway at whose front users can show who they are. */
+  /** Present only for a gateway whose front authenticates users. */
   readonly loginPages?: ProxyContext['loginPages']
-  /** Called by its owner when no server runs any more. Resolves when the facts of servers are written, where they are kept. */
+  /** The owner calls this when no server runs any more. Resolves when the kept facts of servers are on disk. */
   close(): Promise<void>
 }
 
-/** For one proxy, or for all of a gateway. A runtime that was not given is closed with it. */
+/** Opens the parts of one proxy or of a gateway. `close` also closes the runtime, unless the options contain one. */
 export function openCommon(config: Configuration, options: ProxyOptions): Common {
   const { tap, tapSwitch, limits: defaults, log = () => {}, on = {} } = options
   const own = realRuntime(log)
@@ -85,13 +85,13 @@ function openKept(
   return new KeptStore(limits.kept, { files: filesIn(folder, runtime), runtime, log, source })
 }
 
-/** The parts of the configuration in force that are loaded only where it has them: its policy and its lock. */
+/** The parts that are loaded only if the configuration in force needs them: the policy and the lock. */
 export class LoadedParts {
   readonly #runtime: Runtime
   readonly #log: LogSink
-  /** That of several instances, which count their limits there; set before the first `load`. */
+  /** The store in which several instances count their limits; set before the first `load`. */
   store: Pick<Store, 'take'> | undefined
-  /** Stays when the rules leave the configuration, as they may come back. */
+  /** Stays when a reload removes the rules, because a later reload may add rules again. */
   #policy: Policy | undefined
   #lock: LockStore | undefined
 
@@ -101,13 +101,13 @@ export class LoadedParts {
   }
 
   /**
-   * Loads what this configuration needs, and changes nothing before what it resolves with is called: that takes the limits and
-   * confirmations of the configuration, and its lock as the file is now.
+   * Loads the parts that this configuration needs, and changes nothing until the returned function is called.
+   * That function applies the limits and confirmations of the configuration, and reads the lock file.
    */
   async load(config: Configuration): Promise<() => void> {
     if (this.#policy === undefined && hasPolicy(config)) {
       const { Policy } = await import('../policy/policy.js')
-      // Schemas that are reloaded at the same time share it.
+      // Schemas that reload at the same time share one policy.
       this.#policy ??= new Policy(this.#runtime, this.store)
     }
     const { isOn, path } = config.lock
@@ -119,7 +119,7 @@ export class LoadedParts {
     }
   }
 
-  /** A limit holds for what a principal calls through any schema. Undefined until a configuration has rules. */
+  /** Undefined until a configuration has rules. A limit counts the calls of a principal through all schemas. */
   policy(schema: string): CallPolicy | undefined {
     return this.#policy?.of(schema)
   }
@@ -138,7 +138,7 @@ function hasPolicy({ limits, schemas }: Configuration): boolean {
   return [...schemas.values()].some(({ servers }) => servers.some(({ confirm }) => confirm.length > 0))
 }
 
-/** The limits with what the configuration of the start says in their places: calls and processes are counted by them. */
+/** The limits, with the values that the configuration sets at the start. Calls and processes are counted by them. */
 function configured(config: Configuration, limits: Limits = defaultLimits): Limits {
   const { drainMs, upstream } = limits
   return {
@@ -148,7 +148,7 @@ function configured(config: Configuration, limits: Limits = defaultLimits): Limi
   }
 }
 
-/** Numbers the connections of all schemas, shows the taps what crosses them, and logs faults of their owners. */
+/** Numbers the connections of all schemas, shows their traffic to the taps, and logs faults of their owners. */
 export class Taps implements TapSwitch {
   readonly #tap: WireTap
   readonly #runtime: Pick<Runtime, 'now'>

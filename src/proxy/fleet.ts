@@ -1,8 +1,7 @@
 // The servers of one schema, and how they change while clients use them.
 //
-// A change is made in one step for all clients. Before it, new servers
-// start while clients go on with the old ones; after it, servers that are gone
-// may finish their calls.
+// A change is one step for all clients. Before it, new servers start while clients still use the old ones.
+// After it, removed servers may finish their calls.
 
 import type { Common } from './common.js'
 import type { ServerChanges } from '../events/proxy-events.js'
@@ -24,7 +23,7 @@ import type { Lane, Upstream } from '../upstream/contracts/upstream.js'
 import { within } from '../runtime/deadline.js'
 import { latestSession } from '../mcp/revisions.js'
 
-/** The `Upstream` of each configured server from now on: the previous one, where the new configuration lets it go on. */
+/** The `Upstream` of each configured server after a change: the previous one if its configuration is the same. */
 type Plans = ReadonlyMap<Upstream, ServerConfig>
 
 export class Fleet {
@@ -34,12 +33,12 @@ export class Fleet {
   readonly #newContext: () => ProxyContext
   readonly #isEager: boolean
   readonly #routers = new ChurnMap<number, Router>()
-  /** The end of each, once another one has replaced it or a reload has removed it. */
+  /** For each open upstream: its end, after a reload or a restart has removed or replaced it. */
   readonly #open: Map<Upstream, Promise<void> | undefined>
   #changing: Promise<unknown> = Promise.resolve()
   #closed = false
 
-  /** `newContext` gives what a server gets that is opened now; an eager fleet opens every server before the first client comes. */
+  /** `newContext` creates each server's context. An eager fleet opens all servers before the first client. */
   constructor(
     servers: readonly ServerConfig[],
     common: Common,
@@ -54,13 +53,13 @@ export class Fleet {
     this.#open = new Map(this.upstreams.map((upstream) => [upstream, undefined]))
   }
 
-  /** Whether there is one server, which its client is to see as if nothing stood between them. */
+  /** Whether there is one server, which its client must see as if there were no proxy. */
   get isTransparent(): boolean {
     const [only, ...others] = this.upstreams
     return others.length === 0 && only?.config.isTransparent === true
   }
 
-  /** The router of a client, which follows every change until the client leaves. */
+  /** Opens the router of a client, which follows every change until the client leaves. */
   openRouter(client: RoutedClient, context: RoutingContext): Router {
     const router = new Router(client, context, this.upstreams, this.#catalogs, () =>
       this.#routers.take(client.serial),
@@ -69,13 +68,12 @@ export class Fleet {
     return router
   }
 
-  /** All servers together, for a client that reaches none of them yet. */
   describe(view: CatalogView, instructionsLengthMax: number): ServerDescription {
     const seen = this.upstreams.filter(({ config }) => view.hasServer(config))
     return describeServers(seen, view, noCapabilities, { instructionsLengthMax, isStateless: true })
   }
 
-  /** Exchanges the servers; waits up to `graceMs` for those that are new, so that no client finds a gap. */
+  /** Exchanges the servers. Waits up to `graceMs` for the lists of new servers, so that no client finds a gap. */
   change(servers: readonly ServerConfig[], graceMs: number): Promise<ServerChanges> {
     return this.#inTurn(async () => {
       const before = this.upstreams
@@ -88,18 +86,18 @@ export class Fleet {
     })
   }
 
-  /** Starts a server anew. @throws UpstreamError when there is none of that name */
+  /** Starts a server anew. @throws UpstreamError if no server has that name */
   restart(service: string, graceMs: number): Promise<unknown> {
     return this.#replace(service, graceMs, 'it was restarted by request', (config) => this.#add(config))
   }
 
-  /** Resolves when no process of it is left. @throws UpstreamError when there is none of that name */
+  /** Resolves when no process of the server is left. @throws UpstreamError if no server has that name */
   async stop(service: string): Promise<void> {
     const before = await this.#replace(service, 0, 'it was stopped by request', stoppedUpstream)
     await this.#open.get(before)
   }
 
-  /** Resolves with the `Upstream` of before. @throws UpstreamError when there is none of that name */
+  /** Resolves with the replaced `Upstream`. @throws UpstreamError if no server has that name */
   #replace(
     service: string,
     graceMs: number,
@@ -123,7 +121,7 @@ export class Fleet {
     return made
   }
 
-  /** `why` is the reason for people. */
+  /** `why` returns the reason as text for a person. */
   async #switch(plans: Plans, graceMs: number, why: (gone: Upstream) => string): Promise<void> {
     const before = this.upstreams
     const next = [...plans.keys()]
@@ -132,7 +130,7 @@ export class Fleet {
     const listed = Promise.all(present.map((router) => router.prepare(next)))
     await within(listed, graceMs, this.#common.runtime)
     const newcomers = [...this.#routers.values()].filter((router) => !present.includes(router))
-    // A client that came meanwhile knows the servers of before.
+    // A client that attached during the wait has the old servers.
     for (const router of newcomers) void router.prepare(next)
     if (!this.#closed) this.#exchange(plans)
     for (const router of [...present, ...newcomers]) router.tellChanges()
@@ -156,7 +154,7 @@ export class Fleet {
     return there !== undefined && isSameServer(there.config, config) ? there : this.#add(config)
   }
 
-  /** In one turn, so that no client sees a part of it. */
+  /** Synchronous, so that no client sees a part of the exchange. */
   #exchange(plans: Plans): void {
     for (const [upstream, config] of plans) upstream.adjust(config)
     this.upstreams = [...plans.keys()]
@@ -196,15 +194,14 @@ export function inWords(changes: ServerChanges): string {
   return [...named, `${kept.length} kept`].join('; ')
 }
 
-// A client without a connection, which opens the shared servers before the first client attaches.
+// A client without a connection opens the shared servers before the first client attaches.
 //
-// The status then shows early which servers work, and the first client does not wait. It declares no
-// capabilities, so it opens what such clients share. A child process stays open for them. A session with a
-// remote server ends after a time without use, and begins anew with the next call.
+// The status then shows early which servers work, and the first client does not wait. The client declares no
+// capabilities, so it opens the processes that such clients share. A child process stays open for them. A
+// session with a remote server ends after an idle time, and the next call opens it again.
 
 const ignore = (): void => {}
 
-/** Opens a server and reads its lists, unless every client gets a separate process. */
 function warmUp(upstream: Upstream): void {
   if (upstream.isolated) return
   let lane: Lane | undefined

@@ -1,4 +1,4 @@
-// The interface between a proxy and the front that it listens on.
+// The interface between a proxy and a front, which listens for clients.
 
 import type { EventSource } from '../events/emitter.js'
 import type { Connection } from '../jsonrpc/connection.js'
@@ -13,7 +13,7 @@ export interface ServedProxy {
   attach(connection: Connection, origin?: ClientOrigin): Promise<HttpAttached>
   status(): UpstreamStatus[]
   sessions(): SessionStatus[]
-  /** Whether a client of this view has a server to itself that keeps the session in the memory of its process. */
+  /** Whether a client of this view has a separate server process, which keeps the session in its memory. */
   isBound(view?: string): boolean
 }
 
@@ -30,15 +30,15 @@ export interface Serving extends EventSource<ServingEvents> {
   readonly port: number
   /** Scheme, host and port. */
   readonly origin: string
-  /** The address that a client needs: Streamable HTTP, of the schema `default` where there are several. */
+  /** The address for clients: Streamable HTTP, of the schema `default` if there are several. */
   readonly url: string
-  /** Refuses new requests; what is being answered goes on. */
+  /** Refuses new requests; running requests may finish. */
   stop(): void
   /** Ends every session and every connection. */
   close(): Promise<void>
 }
 
-/** Serves a proxy to many clients; `httpServer` makes one. */
+/** A front that serves a proxy to many clients; `httpServer` creates one. */
 export interface Listener {
   serve(proxy: ServedProxy, context: ServingContext): Promise<Serving>
 }

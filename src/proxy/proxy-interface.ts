@@ -1,4 +1,4 @@
-// A proxy, for the program that embeds it.
+// The interface of a proxy to the program that embeds it.
 
 import type { AttachedSession } from './clients/session.js'
 import type { Configuration } from '../config/configuration.js'
@@ -16,59 +16,61 @@ export interface McpProxy extends EventSource<ProxyEvents> {
   /**
    * Serves one client on a connection that has not been started.
    *
-   * `origin` is what is known of the client before it has said anything. A proxy that is being closed closes the
-   * connection immediately.
+   * `origin` contains the facts about the client that are known before its first message. A proxy that is
+   * closing closes the connection immediately.
    */
   attach(connection: Connection, origin?: ClientOrigin): Promise<AttachedSession>
   /** Serves many clients, until the proxy is closed. */
   serve(listener: Listener): Promise<Serving>
   /**
-   * Uses a server that was started elsewhere as the first process of a configured one.
+   * Uses a server that was started elsewhere as the first process of a configured server.
    *
-   * A connection is all that the proxy knows of it, and closing it all that it does to end it. Of a `ChildProcess`, with
-   * pipes for stdin and stdout that no other code uses, it reads stderr into the log, shows the pid, says how it exited,
-   * and ends it like its own processes: end of stdin, SIGTERM, SIGKILL. When it has ended, the next one is started as
-   * configured. Call it before the first client is attached; gives false when it is too late or there is no such server.
+   * To end a server behind a plain `Connection`, the proxy closes the connection. A `ChildProcess` needs
+   * pipes for stdin and stdout that no other code uses: the proxy reads stderr into the log, shows the pid,
+   * reports the exit, and ends the process like its own: end of stdin, SIGTERM, SIGKILL. After the server has
+   * ended, the proxy starts the next one as configured. Call this before the first client attaches.
    *
-   * @throws UpstreamError when the streams of the process cannot be used
+   * @returns false if it is too late, or if there is no such server
+   * @throws UpstreamError if the streams of the process cannot be used
    */
   adopt(service: string, server: Connection | RunningProcess): boolean
   /**
-   * Changes to another configuration while clients use the proxy, in one step for all of them.
+   * Changes to another configuration while clients use the proxy, in one step for all clients.
    *
-   * A server whose resolved configuration is the same keeps its processes and its calls, also when only its `tools`,
-   * `prefix`, `describe` or `argumentChecks` differ. One that differs otherwise is started anew: the new one takes
-   * the calls that come, those on the old one may finish for the drain time and then get one error. A new server is
-   * waited for up to `startupGraceMs`, which is 10 s by default. Each client gets at most one `list_changed` of a kind, and none
-   * when what it sees is the same. Subscriptions and log levels go over to the new servers.
+   * A server with the same resolved configuration keeps its processes and calls, also if only its `tools`,
+   * `prefix`, `describe` or `argumentChecks` differ. Any other changed server starts anew: new calls go to
+   * the new one, and calls on the old one may finish within the drain time, then fail with one error. The
+   * proxy waits for a new server up to `startupGraceMs` (10 s by default). Each client gets at most one
+   * `list_changed` of a kind, and none if its list is the same. Subscriptions and log levels pass to the new
+   * servers.
    *
-   * Of several calls at the same time the last one wins, and all of them resolve with what it did. The `logging` and
-   * `server` of the configuration are not this proxy's; its `server.name` is what later clients see.
+   * Of several concurrent calls the last one wins, and all of them resolve with its result. The proxy does
+   * not apply `logging` and `server` of the configuration, but later clients see its `server.name`.
    *
-   * @returns what was done; undefined when the proxy is being closed, which is logged
+   * @returns the changes; undefined if the proxy is closing, which is logged
    * @throws ConfigError with every problem of the configuration; nothing has changed then
    */
   reload(config: Configuration | ConfigurationJson): Promise<ServerChanges | undefined>
   /**
-   * Starts a server anew: a new process takes the calls that come as soon as its lists are read, or after
-   * `startupGraceMs` (10 s by default); calls on the old one may finish for the drain time and then get one error. A server that was
-   * stopped runs again. Resolves when the new one has taken over.
+   * Starts a server anew, also a stopped one. The new process gets new calls as soon as its lists are read,
+   * or after `startupGraceMs` (10 s by default). Calls on the old process may finish within the drain time,
+   * then fail with one error. Resolves when the new process is in use.
    *
-   * @throws UpstreamError when there is no such server, or the proxy is being closed
+   * @throws UpstreamError if there is no such server, or the proxy is closing
    */
   restart(service: string): Promise<void>
   /**
-   * Stops a server until `restart`, or until a reload changes it: what it has leaves the lists, and calls for it are
-   * refused with an error that names this. Calls that run may finish for the drain time and then get one error. Resolves
-   * when no process of it is left.
+   * Stops a server until `restart`, or until a reload changes it. Its items leave the lists, and calls to it
+   * fail with an error that names the stop. Running calls may finish within the drain time, then fail with
+   * one error. Resolves when no process of the server is left.
    *
-   * @throws UpstreamError when there is no such server, or the proxy is being closed
+   * @throws UpstreamError if there is no such server, or the proxy is closing
    */
   stop(service: string): Promise<void>
   /** The state of every configured server, in configuration order. */
   status(): UpstreamStatus[]
-  /** Every client that is attached, the oldest first. */
+  /** Every attached client, the oldest first. */
   sessions(): SessionStatus[]
-  /** Lets calls finish for up to `graceMs`, answers the rest, and stops every server; again, with less patience. */
+  /** Lets calls finish for up to `graceMs`, fails the others, and stops all servers. A later call can shorten this. */
   close(graceMs?: number): Promise<void>
 }

@@ -1,4 +1,4 @@
-// The options of a proxy. Its configuration is apart.
+// The options of a proxy, which are separate from its configuration.
 
 import type { TapSwitch, WireTap } from '../jsonrpc/wire-tap.js'
 import type { CallGate } from '../calls/call.js'
@@ -10,49 +10,50 @@ import type { LogSink, Runtime } from '../runtime/runtime.js'
 export type { CallTrace, CallTracer }
 
 export interface ProxyOptions {
-  /** Which schema of the configuration is served; `default` unless given. */
+  /** The schema of the configuration to serve; `default` if absent. */
   readonly schema?: string
-  /** `serverInfo.name` towards clients; the configuration's unless given. */
+  /** `serverInfo.name` for clients; if absent, the name in the configuration. */
   readonly name?: string
   readonly log?: LogSink
-  /** Listeners for all events from the start on; `proxy.on` comes later than the start of the first servers. */
+  /** Listeners for all events from the start on. `proxy.on` is too late for the start of the first servers. */
   readonly on?: ProxyListeners | readonly ProxyListeners[]
-  /** Logs every HTTP request to a server, and every token that is fetched, at level `debug`. */
+  /** Logs every HTTP request to a server, and every fetch of a token, at level `debug`. */
   readonly verbose?: boolean
   readonly tap?: WireTap
-  /** Is given the secrets that a server hands out, such as session ids and cookies, and tokens of its login, for what logs or keeps messages. */
+  /** Receives the secrets that servers issue (session ids, cookies, login tokens), to redact them in logs. */
   readonly onSecrets?: (secrets: readonly string[], service: string) => void
   /**
-   * Is given a switch, once, with which another tap can be shown all connections while they are open. Without this
-   * option no connection is kept for it.
+   * Called once with a switch, which shows all connections to another tap while they are open. Without this
+   * option the proxy keeps no connection for the switch.
    */
   readonly tapSwitch?: (taps: TapSwitch) => void
-  /** Traces calls: the server of a call that is traced gets its `traceparent`, and the events of the call have its trace. */
+  /** Traces calls: the server of a traced call gets its `traceparent`, and the events of the call contain its trace. */
   readonly tracer?: CallTracer | undefined
-  /** May refuse calls before anything is done for them. */
+  /** May refuse calls before the proxy does anything for them. */
   readonly gate?: CallGate | undefined
-  /** Time, randomness and processes; the real ones, which end with the proxy, unless given. */
+  /** Time, randomness and processes; if absent, the real ones, which end with the proxy. */
   readonly runtime?: Runtime
   readonly limits?: Limits
   /**
-   * Keeps what servers list on disk, so that it can be shown the next time before they have started: in
-   * `~/.mcps-proxy/kept`, or in another folder, whose parent exists. Without it nothing is read or written;
-   * it is remembered as long as the proxy lives.
+   * Keeps the lists of servers on disk, so that the proxy can show them at the next start before the servers
+   * have started: in `~/.mcps-proxy/kept`, or in another folder, whose parent exists. Without this option the
+   * proxy keeps the lists in memory, as long as it lives.
    */
   readonly keep?: boolean | { readonly folder: string }
   /**
-   * When a process starts that only one client uses, since that client can be asked something: with its first call, which
-   * is the default, or as soon as it comes, which is right where there is one client. The `requestState` of a server
-   * passes such a client as the server wrote it.
+   * When the proxy starts a process that only one client uses, because servers may ask that client: with the
+   * client's first call, which is the default, or when the client attaches, which suits a proxy for one
+   * client. To such a client the `requestState` of a server passes unchanged.
    */
   readonly ownStart?: 'with-call' | 'with-client'
   /**
-   * The place of the person who can log in to remote servers. `here` opens a browser of this machine when a server wants a login, or lists a
-   * tool that begins one where there is no desktop; `elsewhere` lists a tool that says what to run. Absent: the errors say that.
+   * The place of the person who can log in to remote servers. `here`: the proxy opens a browser when a server
+   * requires a login, or lists a tool that begins the login if there is no desktop. `elsewhere`: the proxy
+   * lists a tool that says what to run. Absent: the errors say that.
    */
   readonly person?: 'here' | 'elsewhere'
-  /** Whether another process installs the package of a server now; its start waits until then, unless a call needs it. */
+  /** Whether another process is installing the server's package; the start then waits, unless a call needs it. */
   readonly isInstalledElsewhere?: (server: string) => boolean
-  /** Opens every server before the first client comes, so that the status shows early what works. */
+  /** Opens every server before the first client attaches, so that the status shows early which servers work. */
   readonly eager?: boolean
 }

@@ -1,4 +1,4 @@
-// The proxy: what a configuration becomes, and who gets what.
+// The proxy of one schema of a configuration: it connects clients, views and servers.
 
 import { ArgumentChecks } from './routing/argument-checks.js'
 import type { AttachedSession } from './clients/session.js'
@@ -33,15 +33,16 @@ import { isObject } from '../text/json-object.js'
 import { version } from '../version.js'
 import type { Runtime } from '../runtime/runtime.js'
 
-/** How long a reload waits for servers that are new, so that no client finds a gap. */
+/** The longest time that a reload waits for new servers, so that no client finds a gap. */
 const RELOAD_WAIT_MS = 10_000
 
 /**
- * Makes a proxy out of a configuration, or of an object in one of the configuration file's formats.
+ * Creates a proxy from a configuration, or from an object in one of the configuration file's formats.
  *
- * Servers start with the first client, or immediately with `eager`; the first client does not wait for those that are slow.
+ * Servers start with the first client, or immediately with `eager`. The first client never waits for slow
+ * ones.
  *
- * @throws ConfigError with every problem of the configuration, or when the schema does not exist
+ * @throws ConfigError with every problem of the configuration, or if the schema does not exist
  */
 export async function createProxy(
   config: Configuration | ConfigurationJson,
@@ -73,7 +74,7 @@ export class ConfiguredProxy implements McpProxy {
   readonly #changes = new CoalescedChanges((config: Configuration) => this.#change(config))
   #closed: Promise<void> | undefined
 
-  /** Several proxies may share what is common. @throws ConfigError when the schema does not exist */
+  /** Several proxies may share `common`. @throws ConfigError if the schema does not exist */
   constructor(config: Configuration, options: ProxyOptions, common: Common) {
     this.#config = config
     this.#options = options
@@ -140,7 +141,7 @@ export class ConfiguredProxy implements McpProxy {
   }
 
   close(graceMs: number = this.#common.limits.drainMs): Promise<void> {
-    // The process may be killed before its servers have ended.
+    // Write now: the process may be killed before its servers have ended.
     this.#common.kept.flush()
     for (const serving of this.#serving) serving.stop()
     const clients = this.#directory.drain(graceMs)
@@ -151,7 +152,7 @@ export class ConfiguredProxy implements McpProxy {
   async #finish(clients: readonly AttachedClient[]): Promise<void> {
     await Promise.all(clients.map(({ session }) => session.answered.promise))
     this.#directory.close()
-    // No call needs the servers any more while the clients read their last answers.
+    // All calls are answered, so the servers can end while the clients read their last answers.
     await Promise.all([this.#fleet.close(), ...clients.map(({ session }) => session.ended.promise)])
     await Promise.all([...this.#serving].map((serving) => serving.close()))
     await this.#common.close()
@@ -191,7 +192,7 @@ export class ConfiguredProxy implements McpProxy {
         return config().startupGraceMs
       },
       get initializeGraceMs() {
-        // The one server of a client says by itself what it is.
+        // The answer to `initialize` is that of the one server, so it waits for the server.
         return fleet().isTransparent ? Infinity : limits.initializeGraceMs
       },
       keepLists: () => kept.flush(),
@@ -202,13 +203,13 @@ export class ConfiguredProxy implements McpProxy {
     return context
   }
 
-  /** The identity for later clients; connected clients have it already. */
+  /** The identity for later clients. Connected clients keep the identity that they got. */
   get #identity(): ServerIdentity {
     const { server } = this.#config
     return { name: this.#options.name ?? server.name, version: server.version ?? version }
   }
 
-  /** @throws ConfigError when there is no such schema */
+  /** @throws ConfigError if there is no such schema */
   #serversOf(config: Configuration): readonly ServerConfig[] {
     return selectSchema(config, this.#schema).servers
   }
@@ -237,7 +238,7 @@ export class ConfiguredProxy implements McpProxy {
     }
   }
 
-  /** The profiles of the schema, and its servers under their own names. */
+  /** Applies the profiles of the schema, and a view of each server under its own names. */
   #changeViews(config: Configuration): void {
     const profiles = [...config.profiles].filter(([, { schema }]) => schema === this.#schema)
     this.#views.change(
@@ -265,7 +266,7 @@ export class ConfiguredProxy implements McpProxy {
   }
 }
 
-/** A configuration that was loaded has its schemas in a map; one that was written is plain JSON. */
+/** A loaded configuration has its schemas in a map; a written one is plain JSON. */
 async function resolvedConfig(
   config: Configuration | ConfigurationJson,
   runtime: Runtime | undefined,

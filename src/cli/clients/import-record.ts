@@ -1,7 +1,7 @@
-// Changes of several files, and the record that takes them back.
+// Changes of several files, and the record with which an undo restores them.
 //
-// The record has each file as it was and as the import wrote it. It is on the disk before the first file is replaced, and stays
-// until every file is as it was. A process that is killed at any point leaves each file old or new, and an undo works then, too.
+// The record contains each file before and after the import. It is on the disk before the first file is
+// replaced, until all are restored. If a process is killed, each file is old or new, and an undo works.
 
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,20 +19,20 @@ import { type Client, clients } from './table.js'
 
 export interface FileChange {
   readonly path: string
-  /** The name of the client whose file it is; undefined for our file. */
+  /** The name of the client that owns the file; undefined for the proxy's file. */
   readonly client: string | undefined
-  /** The text of the file before and after; a file that is not there yet has none before. */
+  /** The text of the file before and after. A file that does not exist yet has no text before. */
   readonly before: string | undefined
   readonly after: string
 }
 
 interface ImportRecord {
   readonly path: string
-  /** Our file is the first. */
+  /** The proxy's file is the first. */
   readonly changes: readonly FileChange[]
 }
 
-/** Another program has written a file since it was read. */
+/** Thrown if another program has written a file since it was read. */
 export class ChangedMeanwhile extends Error {
   constructor(path: string) {
     super(`${path} has been changed meanwhile`)
@@ -43,9 +43,9 @@ export class ChangedMeanwhile extends Error {
 const FORMAT = 2
 
 /**
- * Writes all of them, or none; gives the path of the record. `onStep` is called before each write.
+ * Writes all files or none, and returns the path of the record. `onStep` is called before each write.
  *
- * @throws ChangedMeanwhile, or the system's error; what was written is taken back then
+ * @throws ChangedMeanwhile, or the system's error; all changes are undone then
  */
 export function applyChanges(
   changes: readonly FileChange[],
@@ -72,18 +72,18 @@ export function applyChanges(
 
 export interface Undone {
   readonly path: string
-  /** Whether the file has the servers that it had before. */
+  /** Whether the file has its earlier servers again. */
   readonly isDone: boolean
-  /** Undefined where the file has the bytes that it had before; else what is different. */
+  /** Undefined if the file has its earlier bytes again; otherwise the difference. */
   readonly note: string | undefined
 }
 
 /**
- * Undoes the newest import: a file that is unchanged or gone since gets the bytes that it had, and another one of a client its servers.
+ * Undoes the newest import. An unchanged or missing file gets its earlier bytes, and a changed file of a
+ * client gets its earlier servers. The proxy's file and the record stay until all clients' files are
+ * restored.
  *
- * Our file and the record stay until the files of all clients are done.
- *
- * @returns undefined when there is no record
+ * @returns undefined if there is no record
  * @throws EditMistake for a record that cannot be used
  */
 export function undoNewest(folder: string, isDry = false): readonly Undone[] | undefined {
@@ -125,11 +125,11 @@ function undoFile(change: FileChange, isDry: boolean): Undone {
 
 interface ServersBack {
   readonly text: string
-  /** Servers that another one of the same name keeps out. */
+  /** Servers that are not restored, because another server has the name now. */
   readonly kept: readonly string[]
 }
 
-/** The servers of before in a text that has changed since. @throws an error whose message says why that cannot be */
+/** Restores the servers in a text that has changed since. @throws an error whose message is the reason */
 function serversBack(client: Client, now: string, { before = '', after }: FileChange): ServersBack {
   const [old, put] = [serversOf(client, before).servers, serversOf(client, after).servers]
   const { servers, edit } = serversOf(client, now)
@@ -161,7 +161,7 @@ function serversOf(
 
 const NUMBER_LENGTH = 6
 
-/** The file name of the record with the highest number; records of earlier versions, named by their dates, are older. */
+/** The record with the highest number. Records of earlier versions have dates as names, and are older. */
 function newestIn(folder: string): string | undefined {
   if (!existsSync(folder)) return undefined
   const names = readdirSync(folder).filter((name) => name.endsWith('.json'))

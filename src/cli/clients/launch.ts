@@ -1,4 +1,4 @@
-// Our entry in the file of a client: how it starts this program, and whether the client lets it start.
+// The proxy's entry in a client's file: how the client starts this program, and whether the client allows that.
 
 import { realpathSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -11,19 +11,19 @@ import { isObject, memberAt } from '../../text/json-object.js'
 import type { Client, UserMachine } from './table.js'
 
 export interface OwnLaunch {
-  /** The words that start it through PATH, or through `npx`; undefined when neither finds it. */
+  /** The command through PATH, or through `npx`; undefined if neither finds the program. */
   readonly short: readonly [command: string, ...args: string[]] | undefined
-  /** The words that start it without PATH where that is possible: the program of Node.js and the file of this one. */
+  /** The command without PATH if that is possible: the program of Node.js and the file of this program. */
   readonly whole: readonly [command: string, ...args: string[]]
-  /** The configuration, where it is not the one that is found without a name. */
+  /** The path of the configuration; undefined for the default path. */
   readonly config: string | undefined
 }
 
-/** How a client starts this program. The client is taken to have our PATH, so the name alone is enough where PATH leads to this file. */
+/** How a client starts this program. Clients are presumed to have this PATH, so a name that PATH finds is enough. */
 export function launchOf(config: string): OwnLaunch {
   const script = process.argv[1] ?? ''
   const real = realpathSync(script)
-  // npm deletes that folder some day.
+  // npm deletes that folder at some time.
   const isNpx = /[/\\]_npx[/\\]/.test(real)
   const npx = ['npx', '-y', 'mcps-proxy'] as const
   return {
@@ -43,7 +43,7 @@ function isOnPath(real: string): boolean {
   })
 }
 
-/** The entry for all servers; `words` choose a part of them. */
+/** The entry for all servers, or for the servers that `words` select. */
 export function ownEntry(
   client: Client,
   { platform }: UserMachine,
@@ -58,7 +58,7 @@ export function ownEntry(
   return { ...(type !== undefined && { type }), command, args, ...more }
 }
 
-/** The words with which an entry starts a program; undefined for one that does not. */
+/** The command line of an entry; undefined for an entry that starts no program. */
 export function commandWords(entry: unknown): string[] | undefined {
   if (!isObject(entry) || typeof entry['command'] !== 'string') return undefined
   const { command, args } = entry
@@ -67,10 +67,10 @@ export function commandWords(entry: unknown): string[] | undefined {
 
 const programs = ['mcps-proxy', 'mcp-all-in-one']
 
-/** Whether an entry starts this program, wherever it is installed; `script` is the file of the running program. */
+/** Whether an entry starts this program, at any path; `script` is the file of the running program. */
 export function isOwnEntry(entry: unknown, script?: string): boolean {
   const words = commandWords(entry) ?? []
-  // The program itself, or the one that `node`, `npx -y` or `cmd /c npx -y` starts.
+  // The program itself, or the program that `node`, `npx -y` or `cmd /c npx -y` starts.
   const start = words[0] === 'cmd' ? words.slice(2, 5) : words.slice(0, 3)
   return start.some((word) => {
     const path = word.replaceAll('\\', '/')
@@ -79,13 +79,13 @@ export function isOwnEntry(entry: unknown, script?: string): boolean {
   })
 }
 
-/** Whether the client starts no server of that name. */
+/** Whether the client's lists keep it from starting the server of that name. */
 export function isBlocked({ lists }: Client, file: unknown, name: string): boolean {
   const [allowed, excluded] = [namesAt(file, lists?.allowed), namesAt(file, lists?.excluded)]
   return excluded?.includes(name) === true || allowed?.includes(name) === false
 }
 
-/** The text in which the client may start our entry. */
+/** Adds the proxy's entry to the servers that the client may start, if the client has such a list. */
 export function withAllowed({ lists }: Client, file: unknown, text: string, name: string): string {
   const isMissing = namesAt(file, lists?.allowed)?.includes(name) === false
   return lists !== undefined && isMissing ? addItem(text, [...lists.allowed], name) : text

@@ -1,6 +1,6 @@
 // The plan of an import: the servers that move, their names, and the text of every file afterwards.
 //
-// Nothing is written here. A server that is not understood stays in its file, and the plan names it.
+// Planning writes nothing. A server whose entry is not understood stays in its file, and the plan names it.
 
 import { dirname } from 'node:path'
 import { resolveConfig, secretsIn } from '../../config/config.js'
@@ -28,7 +28,7 @@ export interface MovedServer {
   readonly name: string
   readonly to: string
   readonly entry: OwnEntry
-  /** Whether our file gets it now, and does not have it already. */
+  /** Whether the proxy's file gets the server now; false if the file has it already. */
   readonly isNew: boolean
   /** Names of members that are lost. */
   readonly ignored: readonly string[]
@@ -39,35 +39,35 @@ export interface ClientPlan {
   readonly path: string
   readonly moved: readonly MovedServer[]
   readonly stays: readonly { readonly name: string; readonly why: string }[]
-  /** Why nothing of this client is changed, behind its path. */
+  /** The reason why nothing of this client changes; messages show it after the path. */
   readonly refused?: string
   readonly notes?: readonly string[]
   readonly change?: FileChange
-  /** The secrets of all its servers, also of those that stay. */
+  /** The secrets of all its servers, also of servers that stay. */
   readonly hidden: readonly string[]
 }
 
 export interface ImportPlan {
   readonly clients: readonly ClientPlan[]
-  /** Our file is the first. */
+  /** The proxy's file is the first. */
   readonly changes: readonly FileChange[]
   readonly secrets: readonly KeptSecret[]
-  /** The values that are not shown. */
+  /** The values that must not be shown. */
   readonly hidden: readonly string[]
 }
 
 export interface ImportOptions {
-  /** Whether each client gets a profile that shows its own servers. */
+  /** Whether each client gets a profile with its own servers. */
   readonly profiles: boolean
-  /** The content of the store of secrets; undefined leaves secrets in the file. */
+  /** The content of the secret store; undefined leaves secrets in the file. */
   readonly stored: StoredSecrets | undefined
   readonly launch: OwnLaunch
   readonly machine: UserMachine
-  /** Gives the text of a file; undefined where there is none that can be read. */
+  /** Returns the text of a file; undefined if the file cannot be read. */
   readonly read: (path: string) => string | undefined
 }
 
-/** @throws EditMistake when our own file cannot be changed, and ConfigError when a start would refuse it */
+/** @throws EditMistake if the proxy's file cannot be changed, and ConfigError if a start would refuse it */
 export function planImport(files: readonly FoundFile[], ownPath: string, options: ImportOptions): ImportPlan {
   const before = options.read(ownPath)
   const own = new OwnFile(before ?? '', ownPath, options.machine.env, options.stored)
@@ -128,7 +128,7 @@ function takeOver(
   return { moved, stays }
 }
 
-/** The name of our present entry, or one that is free once the servers have moved. */
+/** The name of the proxy's present entry, or a name that is free once the servers have moved. */
 function ownNameIn(
   servers: ReadonlyMap<string, unknown>,
   stays: ClientPlan['stays'],
@@ -139,7 +139,7 @@ function ownNameIn(
   return present ?? ['mcps', 'mcps-proxy'].find(isFree) ?? 'mcps-proxy-all'
 }
 
-/** Whether an entry of ours is for all servers. */
+/** Whether an entry starts the proxy for all servers. */
 function startsAll(entry: unknown, script: string | undefined): boolean {
   return isOwnEntry(entry, script) && commandWords(entry)?.includes('--server') === false
 }
@@ -160,7 +160,7 @@ function editsOf(
   }
 }
 
-/** Whether a file has what the edits say, and otherwise what it had. */
+/** Whether a file has the results of the edits, and is otherwise unchanged. */
 function hasEdits(
   now: ReadonlyMap<string, unknown>,
   before: ReadonlyMap<string, unknown>,
@@ -171,7 +171,7 @@ function hasEdits(
   return canonicalJson(Object.fromEntries(now)) === canonicalJson(Object.fromEntries(wanted))
 }
 
-/** Servers that only one project has, which would have to be shared by all of them. */
+/** Names servers of single projects, which stay: in the proxy's file, all projects would share them. */
 function notesOf(client: Client, value: unknown): string[] {
   if (client.name !== 'claude-code' || !isObject(value) || !isObject(value['projects'])) return []
   return Object.entries(value['projects']).flatMap(([folder, project]) => {
@@ -182,7 +182,7 @@ function notesOf(client: Client, value: unknown): string[] {
   })
 }
 
-/** Whether our file has an entry already, with its secrets or with references in their place. */
+/** Whether the proxy's file has an entry already, with its secrets or with references to them. */
 function isSame(name: string, value: unknown, entry: OwnEntry, stored: StoredSecrets = new Map()): boolean {
   const referring = [new Map(), stored].map((each) => withReferences(name, entry, each).entry)
   const ours = canonicalJson(value)
@@ -221,7 +221,7 @@ class OwnFile {
     return this.#content.secrets
   }
 
-  /** Gives a function that undoes what is placed after this call. */
+  /** Returns a function that undoes later changes. */
   mark(): () => void {
     const content = this.#content
     return () => {
@@ -229,7 +229,7 @@ class OwnFile {
     }
   }
 
-  /** Adds the servers of a client to its profile; gives the name of the profile. */
+  /** Adds the servers of a client to its profile, and returns the name of the profile. */
   addProfile(name: string, moved: readonly MovedServer[]): string {
     const { text } = this.#content
     const read = readJson(text)
@@ -247,8 +247,8 @@ class OwnFile {
   }
 
   /**
-   * Adds a server, unless the file has it; a text is the reason why the server stays. Another server of the same name gets
-   * the client's name as a suffix.
+   * Adds a server, unless the file has it. Returns a text if the server must stay: the reason. If another
+   * server has the name, the new one gets the client's name as a suffix.
    */
   place(name: string, entry: OwnEntry, client: Client): Placed | string {
     const { text, secrets, servers, from } = this.#content
@@ -280,7 +280,7 @@ class OwnFile {
     }
   }
 
-  /** Our entry in a client's file is of no use with a configuration that a start refuses. @throws ConfigError */
+  /** Resolves the whole file: a client's entry is useless if a start refuses the configuration. @throws ConfigError */
   secretValues(): string[] {
     const read = readJson(this.text)
     if (this.text.trim() === '' || read.kind !== 'value') return []

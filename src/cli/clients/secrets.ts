@@ -1,4 +1,4 @@
-// The values in the entries of servers that belong into the store of secrets.
+// The values in server entries that belong in the secret store.
 
 import { isObject } from '../../text/json-object.js'
 import { isSecretName } from '../../text/secret-names.js'
@@ -13,7 +13,7 @@ import {
 /** A whole value that is a variable, or a scheme and a variable. */
 const reference = /^(?:\w+ )?\$\{[^}]*\}$/
 
-/** The secrets in an entry in the form of any client, also in members that are not understood. */
+/** The secrets in an entry in any client's format, also in members that are not understood. */
 export function secretsOfEntry(entry: unknown): string[] {
   if (Array.isArray(entry)) return secretsOfArguments(entry.map(String))
   if (!isObject(entry)) return []
@@ -34,7 +34,7 @@ export function secretsOfEntry(entry: unknown): string[] {
 
 const places = ['env', 'headers', 'oauth'] as const
 
-/** The variables, header fields and members of a login of an entry of ours whose values stand in the file as they are. */
+/** The names of variables, header fields and login members of an entry whose values are secrets in plain text. */
 export function secretNamesIn(entry: Readonly<Record<string, unknown>>): string[] {
   return places.flatMap((key) => {
     const values = entry[key]
@@ -57,13 +57,13 @@ export interface KeptSecret {
 
 const scheme = /^(?:bearer|basic|token|apikey)\s+/i
 
-/** The values of the store by their names; undefined where the keyring does not give one. */
+/** The stored values by name; undefined for a value that the keyring does not return. */
 export type StoredSecrets = ReadonlyMap<string, string | undefined>
 
 /**
- * The entry with references in the place of its secrets, and the values that the store lacks.
+ * Replaces the secrets of an entry with references, and returns the values that the store lacks.
  *
- * A name that the store has with another value gets a number.
+ * A name that the store has for another value gets a number.
  */
 export function withReferences(
   server: string,
@@ -92,10 +92,10 @@ export function withReferences(
 
 const unfit = /^-|[{}\p{Cc}]/gu
 
-/** Longest name in UTF-16 units, with room for a number. */
+/** The longest name in UTF-16 units, with room for a number. */
 const NAME_LENGTH_MAX = 190
 
-/** The name that has this value or none, so that no value of another server is replaced. */
+/** Returns a name that has this value or none, so that no value of another server is replaced. */
 function nameFor(wanted: string, value: string, known: StoredSecrets): string {
   const name = wanted.replaceAll(unfit, '_').slice(0, NAME_LENGTH_MAX)
   for (let count = 1; ; count++) {

@@ -1,4 +1,4 @@
-// One server of a client's file -> the same server in our file, or the reason why it stays where it is.
+// Converts one server of a client's file to the proxy's format, or says why the server stays in that file.
 
 import { isAbsolute, posix, win32 } from 'node:path'
 import { literal } from '../../config/expand.js'
@@ -11,7 +11,7 @@ export type EntryReading =
   | {
       readonly kind: 'server'
       readonly entry: OwnEntry
-      /** Names of members that are of no use beside the proxy. */
+      /** Names of members that have no use with the proxy. */
       readonly ignored: readonly string[]
     }
   | { readonly kind: 'stays'; readonly why: string }
@@ -76,7 +76,7 @@ class Reading {
         if (!isWhole(path)) throw new Stays(`"${key}" is relative`)
         return this.#set(key, use.to, path)
       }
-      // An empty list or map says what none says.
+      // An empty list or map means the same as an absent one.
       case 'texts':
       case 'names': {
         const texts = textsOf(key, value).map((each) => (use.kind === 'names' ? each : this.#text(key, each)))
@@ -139,7 +139,7 @@ class Reading {
     this.#headers[name] = value
   }
 
-  /** `*` is every tool. */
+  /** `*` means every tool. */
   #filter(key: string, value: unknown, to: 'allow' | 'deny'): void {
     const names = textsOf(key, value)
     if (to === 'allow' && names.length === 1 && names[0] === '*') return

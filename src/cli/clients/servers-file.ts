@@ -11,19 +11,19 @@ import type { Client } from './table.js'
 
 export interface ServerEdits {
   readonly removed: readonly string[]
-  /** Entries that are added, or that take the place of others. */
+  /** Entries that are added, or that replace others. */
   readonly set: ReadonlyMap<string, object>
 }
 
 export type FileReading =
   | {
       readonly kind: 'servers'
-      /** The entries as the file has them, in its order. */
+      /** The entries of the file, in its order. */
       readonly servers: ReadonlyMap<string, unknown>
       readonly value: unknown
       readonly edit: (edits: ServerEdits) => string
     }
-  /** Why nothing of the file is changed, behind its path. */
+  /** The reason why the file does not change; messages show it after the path. */
   | { readonly kind: 'refused'; readonly why: string }
 
 const BOM = '\ufeff'
@@ -107,7 +107,7 @@ function editToml(text: string, key: string, { removed, set }: ServerEdits): str
   let after = text
   for (const [at, { start, end }] of [...tables.entries()].toReversed()) {
     const put = at === 0 ? added : ''
-    // The empty line behind a table goes with the table.
+    // The empty line after a table is removed with the table.
     const rest = put === '' ? after.slice(end).replace(/^[ \t]*\r?\n/, '') : after.slice(end)
     after = after.slice(0, start) + put + rest
   }
@@ -118,14 +118,14 @@ function tomlTables(text: string): TomlTable[] {
   const starts = [...text.matchAll(/^[ \t]*\[.*$/gm)].filter(({ index }) => isToml(text.slice(0, index)))
   return starts.map(({ index, 0: header }, at) => {
     const lines = text.slice(index, starts[at + 1]?.index).split(/(?<=\n)/)
-    // Comments in front of the next table belong to that one.
+    // Comments before the next table belong to that table.
     const last = lines.findLastIndex((line) => !/^\s*(?:#.*)?\s*$/.test(line))
     const length = lines.slice(0, last + 1).join('').length
     return { path: headerPath(parseToml(header)), start: index, end: index + length }
   })
 }
 
-/** Whether a text ends outside of every value, so that the next line can be a header. */
+/** Whether a text ends outside every value, so that the next line can be a header. */
 function isToml(text: string): boolean {
   try {
     parseToml(text)
@@ -135,7 +135,7 @@ function isToml(text: string): boolean {
   }
 }
 
-/** The names in a header, which the table above it has as its only members. */
+/** The names in a header: each parsed table has the next name as its only member. */
 function headerPath(table: unknown): string[] {
   const [member] = isObject(table) ? Object.entries(table) : []
   return member === undefined ? [] : [member[0], ...headerPath(member[1])]
@@ -174,7 +174,7 @@ function editYaml(text: string, key: string, { removed, set }: ServerEdits): str
   const kept = list.items.filter((item) => !isReplaced(item))
   const added = [...set].map(([name, entry]) => document.createNode({ name, ...entry }))
   list.items = kept.toSpliced(first < 0 ? kept.length : first, 0, ...added)
-  // Readers of YAML 1.1 take `yes` for a switch, so that new strings have quotes.
+  // Readers of YAML 1.1 read `yes` as a switch, so new strings get quotes.
   const form = { lineWidth: 0, indentSeq: !/^- /m.test(text), defaultKeyType: 'PLAIN' } as const
   const after = document.toString({ ...form, defaultStringType: 'QUOTE_DOUBLE' })
   return text.includes('\r\n') ? after.replaceAll('\n', '\r\n') : after

@@ -1,6 +1,6 @@
-// The clients whose servers `import` takes over: where their files are, and what these files look like.
+// The clients whose servers `import` moves: the places of their files, and the format of these files.
 //
-// A member that no row names is not understood, and its server stays where it is.
+// A member that no row names is not understood, and its server stays in its file.
 
 import { posix, win32 } from 'node:path'
 import type { Environment } from '../../config/configuration.js'
@@ -14,37 +14,37 @@ export interface UserMachine {
 export interface Client {
   readonly name: string
   readonly title: string
-  /** The file with its servers, absolute. */
+  /** The absolute path of the file with the client's servers. */
   readonly path: (machine: UserMachine) => string
   readonly format: 'json' | 'toml' | 'yaml'
   readonly key: string
   readonly members: Readonly<Record<string, MemberUse>>
-  /** How a text names a variable; undefined where that is not documented. `isBare` is `$NAME`, too. */
+  /** The form of a variable in a text; undefined if it is not documented. `isBare` also allows `$NAME`. */
   readonly variables: 'none' | { readonly form: RegExp; readonly isBare?: true } | undefined
-  /** The members of our entry beside its command and its arguments. */
+  /** The members of the proxy's entry in addition to the command and its arguments. */
   readonly entry: Readonly<Record<string, unknown>>
-  /** The members of the file that name the servers that may start, and those that may not. */
+  /** The members of the file that name the servers that may start, and the servers that may not. */
   readonly lists?: { readonly allowed: readonly string[]; readonly excluded: readonly string[] }
-  /** How its permission rules name a tool, before and after. */
+  /** How the client's permission rules name a tool, before and after the import. */
   readonly rules?: readonly [before: string, after: string]
-  /** Whether it starts without the PATH of a shell on macOS. */
+  /** Whether the client starts without the PATH of a shell on macOS. */
   readonly lacksPath: boolean
 }
 
 export type MemberUse =
-  /** It means the same in our file, under this name. */
+  /** The member has the same meaning in the proxy's file, under this name. */
   | { readonly kind: 'text' | 'texts' | 'map' | 'path'; readonly to: string }
   | { readonly kind: 'names'; readonly to: string }
   | { readonly kind: 'type'; readonly types: Readonly<Record<string, Transport>> }
   | { readonly kind: 'url'; readonly transport: Transport | 'detected' | undefined }
   | { readonly kind: 'flag'; readonly disabledIf: boolean }
-  /** A time, of which one is so many milliseconds. */
+  /** A time in units of `unitMs`. */
   | { readonly kind: 'time'; readonly to: string; readonly unitMs: number }
   | { readonly kind: 'tools'; readonly to: 'allow' | 'deny' }
-  /** The variable with the token of a header `Authorization`, and headers whose values are names of variables. */
+  /** The variable with the token of an `Authorization` header, and headers whose values are names of variables. */
   | { readonly kind: 'bearer' | 'env-headers' }
   | { readonly kind: 'login' }
-  /** It tells the client something, or is about the client's own process of the server, and is left out. */
+  /** The member concerns only the client or its process of the server, and is left out. */
   | { readonly kind: 'ignored' }
   | { readonly kind: 'nested'; readonly members: Readonly<Record<string, MemberUse>> }
 
@@ -61,7 +61,7 @@ const enabled: MemberUse = { kind: 'flag', disabledIf: false }
 
 const url = (transport: Transport | 'detected' | undefined): MemberUse => ({ kind: 'url', transport })
 
-/** People write both switches by hand, also where the documentation of a client has one of them or none. */
+/** People write both switches by hand, even if the documentation of a client has only one of them or none. */
 const program = {
   command: text('command'),
   args: { kind: 'texts', to: 'args' },
@@ -83,7 +83,7 @@ function editorForms(others: string): { readonly form: RegExp } {
   return { form: new RegExp(String.raw`^\$\{(?:env:[A-Za-z_]\w*|${others})\}$`) }
 }
 
-/** The form of most clients. */
+/** The values of most clients. */
 const usual = {
   format: 'json',
   key: 'mcpServers',
@@ -214,7 +214,7 @@ export const clients: readonly Client[] = [
       disabled_tools: tools('deny'),
     },
     variables: 'none',
-    // Its own limit of 10 s is shorter than the first start of servers that are installed.
+    // The client's own limit of 10 s is shorter than the first start of a server that is being installed.
     entry: { startup_timeout_sec: 60 },
   },
   {
@@ -268,7 +268,7 @@ export const clients: readonly Client[] = [
 
 export const clientNames: readonly string[] = clients.map(({ name }) => name)
 
-/** A path below the home folder, or absolute where its first part is. */
+/** A path below the home folder, or an absolute path if the first part is absolute. */
 function fileBelow({ platform, home }: UserMachine, ...parts: readonly string[]): string {
   const paths = platform === 'win32' ? win32 : posix
   const [first = ''] = parts
@@ -280,7 +280,7 @@ function setOr({ env }: UserMachine, variable: string, usual: string): string {
   return value === undefined || value === '' ? usual : value
 }
 
-/** A file in the folder in which the system keeps the settings of applications. */
+/** A file in the system's folder for the settings of applications. */
 function applicationFile(machine: UserMachine, ...parts: readonly string[]): string {
   const { platform } = machine
   if (platform === 'darwin') return fileBelow(machine, 'Library', 'Application Support', ...parts)

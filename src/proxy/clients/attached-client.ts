@@ -1,7 +1,7 @@
-// One attached client: its connection, its leg, its session, and its requests.
+// One attached client: its connection, its protocol leg, its session and its requests.
 //
-// Every request that arrives here leaves here once: answered, refused, or cancelled by the client that sent it. Requests
-// without a session arrive here too; what they reach belongs to clients that outlive the connection.
+// Every request that arrives on the connection leaves it once: answered, refused, or cancelled by its client.
+// Requests without a session also arrive here. Their clients (`StatelessClient`) outlive the connection.
 
 import { buildResult, type ErrorBody } from '../../jsonrpc/build.js'
 import type { AnswerKind, Connection, Reply } from '../../jsonrpc/connection.js'
@@ -53,13 +53,13 @@ function keyOf(id: RequestId, reply: Reply | undefined): CallKey {
   return reply?.isCancelledByClosing === true ? reply : canonical(id)
 }
 
-/** A client with a connection, which may carry the requests of many that have no session. */
+/** A client with a connection. The connection may also carry the requests of many clients without a session. */
 export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedClient, SlowReader {
   readonly serial: number
   readonly view: CatalogView
   readonly session: Session
   readonly questions: SessionQuestions
-  /** The `initialize` that has opened the one server. */
+  /** The `initialize` that the proxy passed to its one server. */
   opening: Call | undefined
   readonly #connection: Connection
   readonly #leg: ClientLeg
@@ -70,11 +70,11 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   readonly #calls = new ChurnMap<CallKey, Call>()
   #lastCall = 0
   readonly #attachedAtMs: number
-  /** The servers that its session reaches; undefined until a request needs one. */
+  /** Routes to the servers of the session; undefined until a request needs a server. */
   #router: Router | undefined
   #hasStateless = false
 
-  /** `view` is that of its client, and of each client whose requests come on it. */
+  /** `view` applies to every client whose requests arrive on the connection. */
   constructor(
     connection: Connection,
     serial: number,
@@ -99,7 +99,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     this.#peer.start()
   }
 
-  /** Undefined for a connection that has brought nothing but requests without a session: their clients are known elsewhere. */
+  /** Undefined if the connection has carried only stateless requests: their clients have a separate status. */
   status(): SessionStatus | undefined {
     const { info: client, revision } = this.profile
     if (this.#hasStateless && client === undefined && this.#router === undefined) return undefined
@@ -114,7 +114,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     }
   }
 
-  /** Lets calls finish for up to `graceMs`, answers all others with an error, and closes. */
+  /** Lets running calls finish for up to `graceMs`, answers the others with an error, and closes the connection. */
   drain(exitCode = 0, graceMs: number = this.#context.limits.drainMs): void {
     this.session.drain(exitCode, graceMs)
     this.#closeIfIdle()
@@ -146,7 +146,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   request(frame: RequestFrame, _during: Question | undefined, reply: Reply): void {
-    // MCP, Lifecycle: a client may send a ping before `initialize` is answered.
+    // MCP, Lifecycle: a client may send a ping before the proxy answers `initialize`.
     if (this.session.isOpening && frame.method !== 'ping' && !namesRevision(frame)) {
       const kept = copied(frame)
       const run = (): void => this.request(kept, undefined, reply)
@@ -165,7 +165,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   notification(frame: NotificationFrame): void {
     switch (clientNotifications.get(frame.method)?.does) {
       case 'initialized':
-        // MCP, Lifecycle: the client has had the answer to `initialize`.
+        // MCP, Lifecycle: the client has received the answer to `initialize`.
         return this.#inTurn(() => this.#ready())
       case 'cancel':
         return this.#cancel(cancelledId(frame), frame)
@@ -192,11 +192,11 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     if (key === undefined) return
     const call = this.#calls.get(key)
     if (call !== undefined) call.cancel(frame)
-    // A request in a batch is cancelled once the batch is read.
+    // If the request is in a deferred batch, cancel it after the batch is read.
     else if (!this.session.cancels(key)) this.session.defers(() => this.#calls.get(key)?.cancel(undefined))
   }
 
-  /** Reads a message after `initialize` is answered, or now if none waits for that or too much does. */
+  /** Calls `run` after `initialize` is answered, or now if no `initialize` is pending or the queue is full. */
   #inTurn(run: () => void): void {
     if (!this.session.defers(run)) run()
   }
@@ -210,7 +210,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
       const kept = toLine(line)
       if (this.session.defers(() => this.batch(kept, reply), line.length, reply)) return
     }
-    // If too many messages wait already, each of its requests is refused.
+    // If the queue of deferred messages is full, the proxy refuses each call of the batch.
     receiveBatch(line, this.#leg, reply, this.#send, (message, own) =>
       this.#peer.receive(message, undefined, own),
     )
@@ -238,13 +238,13 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
 
   ended(): void {
     this.questions.left()
-    // A client may write all its requests and leave; it still gets the answers.
+    // A client may close its output after its last request, and still gets the answers.
     this.#inTurn(() => this.drain())
   }
 
   closed(cause: TransportError | undefined): void {
     this.#context.unread.remove(this)
-    // Calls end before servers get the refusals of their questions, so that no call goes on.
+    // Cancel the calls first: a server must not continue a call because its question was refused.
     for (const call of this.#calls.values()) call.cancel(undefined)
     this.questions.left()
     this.session.finish()
@@ -263,7 +263,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     this.sent()
   }
 
-  /** A notification of the proxy, which may be about a call; `params` is raw JSON. */
+  /** Sends a notification of the proxy itself, which may be about a call; `params` is raw JSON. */
   notify(method: string, params?: string, call?: Call): void {
     this.#peer.notify(method, params, { reply: call?.reply })
     this.sent()
@@ -282,13 +282,13 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     this.#send(to, 'result', buildResult(id, result))
   }
 
-  /** The one place from which answers leave. */
+  /** Every answer to the client leaves through this function. */
   readonly #send = (to: Reply, kind: AnswerKind, answer: Message): void => {
     to.answer(answer, kind)
     this.sent()
   }
 
-  /** Something was sent to the client, which may have more bytes to read now than it takes at once. */
+  /** Call this after each message to the client: it handles a client that reads too slowly. */
   sent(): void {
     if (!this.#connection.congested) return
     this.#router?.read(false)
@@ -312,7 +312,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     return bytes
   }
 
-  /** Its router; the first call makes it, and reports the client as attached. */
+  /** Returns the router. The first call creates it, and reports the client as attached. */
   #openRouter(): Router {
     if (this.#router === undefined) {
       this.#reports.attached(this.profile)
@@ -339,7 +339,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   #initialize(frame: RequestFrame, row: RequestRow, to: Reply): void {
     const fault = this.#leg.initialize(frame)
     if (fault !== undefined) return this.#refuse(frame, fault, to)
-    // A call before `initialize` has opened the server already. A client whose `initialize` the server refused tries again.
+    // A call before `initialize` has opened the server already. After a refusal, the client may try again.
     const isFirst = this.#router === undefined || this.opening !== undefined
     if (this.#context.isTransparent && isFirst) return this.#pass(frame, row, to)
     this.session.open(() => this.#result(to, frame.id, this.#described()))
@@ -348,14 +348,14 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     else void settled.then(() => this.#opened())
   }
 
-  /** The answer to `initialize` where the proxy gives it, as raw JSON. */
+  /** The proxy's own result of `initialize`, as raw JSON. */
   #described(): string {
     return this.#leg.initializeResult(this.#openRouter().describe())
   }
 
   /**
-   * Opens the server with the client's own request; its answer, or why there is none, is the client's. A server that wants a
-   * login is described as one that says nothing yet, so that the client stays until there is a login.
+   * Opens the server with the client's own request, and passes the response to the client. If the server
+   * requires a login, the proxy answers instead, so that the client stays until a person has logged in.
    */
   #pass(frame: RequestFrame, row: RequestRow, to: Reply): void {
     let outcome: Outcome = { kind: 'failed', error: shuttingDown() }
@@ -415,7 +415,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
 
   #call(frame: RequestFrame, row: RequestRow, reply: Reply): void {
     if (this.session.isEnding) return this.#refuse(frame, this.#ending(), reply)
-    // A call that comes before `initialize` is answered comes here when too many of them wait.
+    // `initialize` is still pending only if the session could not defer the call.
     if (this.#isFull || this.session.isOpening) return this.#refuse(frame, tooManyCalls(), reply)
     const call = new Call(frame, row, this, new CallDeadline(this.#context.runtime.now()), this)
     this.#begin(call, reply)
@@ -435,7 +435,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     else client.listen(call, filter)
   }
 
-  /** One server describes itself; what is not known of several is presumed. */
+  /** A single server describes itself. For several servers, the proxy presumes the facts that it does not know yet. */
   #discover({ id }: RequestFrame, context: StatelessContext, to: Reply): void {
     const describe = (): void =>
       this.#result(to, id, this.#leg.discoverResult(this.#context.describe(this.view)))
@@ -474,7 +474,6 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
 
   #giveUp(): void {
     this.session.opened()
-    // Each call is answered with this error, and its server gets a cancellation.
     for (const call of this.#calls.values()) call.abandon(this.#ending())
     this.#closeIfIdle()
   }
@@ -483,7 +482,6 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     return this.#directory.isClosing ? shuttingDown() : sessionEnded()
   }
 
-  /** The session ends when nothing runs any more. */
   #closeIfIdle(): void {
     if (!this.session.isDraining) return
     for (const call of this.#calls.values())

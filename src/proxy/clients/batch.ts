@@ -1,4 +1,4 @@
-// A client's batch: its members are handled alone, and their answers leave together (JSON-RPC 2.0 section 6).
+// A client's batch (JSON-RPC 2.0 section 6): the proxy handles each member alone, and joins the answers.
 
 import { buildBatch, type ErrorBody } from '../../jsonrpc/build.js'
 import type { AnswerKind, MessageHead, Reply } from '../../jsonrpc/connection.js'
@@ -13,13 +13,13 @@ import { invalidRequest, malformed } from '../../mcp/error-codes.js'
 
 type Send = (to: Reply, kind: AnswerKind, answer: Message) => void
 
-/** Collects the answers to a batch (JSON-RPC 2.0 section 6) until every request of it has one, or will have none. */
+/** Collects the answers to a batch until every request of the batch has an answer, or will never have one. */
 class BatchReply implements Reply {
   readonly isCancelledByClosing = false
   readonly #to: Reply
   readonly #send: Send
   readonly #answers: Message[] = []
-  /** Requests without an answer, and one more until every member has been read. */
+  /** Requests without an answer, plus one until every member has been read. */
   #open = 1
 
   constructor(to: Reply, send: Send) {
@@ -54,7 +54,7 @@ const ALONE = 'a request that names its protocol version is no part of a batch'
 /** MCP 2025-03-26, Lifecycle, Initialization. */
 const OPENING = 'initialize must not be part of a batch'
 
-/** Hands each member to `receive`, with the way back of its answer. */
+/** Passes each member to `receive`, with the reply that collects its answer. */
 export function receiveBatch(
   line: Line,
   leg: Pick<ClientLeg, 'profile' | 'refusal'>,
@@ -83,7 +83,7 @@ export function receiveBatch(
   batch.drop()
 }
 
-/** Why a member of a batch is answered with an error. */
+/** The error for a member that is unreadable or not allowed in a batch. */
 function refusalOf(frame: ReceivedMessage): { id: RequestId | undefined; error: ErrorBody } | undefined {
   if (frame.kind === 'unreadable') return { id: frame.error.id, error: malformed(frame.error) }
   if (frame.kind !== 'request') return undefined

@@ -1,7 +1,8 @@
-// All clients of one proxy: those with a connection of their own, and those whose requests say by themselves what they are.
+// All clients of one proxy: clients with a connection, and clients without a session, which each request
+// describes.
 //
-// A client without a session chooses what its requests say, so the number of these clients is bounded. The client that has
-// been idle for longest makes room.
+// A client without a session chooses what its requests say, so the proxy limits the number of these clients.
+// The client that has been idle for longest makes room.
 
 import { AttachedClient } from './attached-client.js'
 import type { AttachedSession } from './session.js'
@@ -28,7 +29,6 @@ import { ofMost } from '../../runtime/limited-table.js'
 import type { LogSink, Timer } from '../../runtime/runtime.js'
 import { write } from '../../jsonrpc/text.js'
 
-/** The proxy to which all of these clients belong. */
 export interface ClientContext extends RoutingContext {
   readonly log: LogSink
   readonly events: Emitter<ProxyEvents>
@@ -36,34 +36,32 @@ export interface ClientContext extends RoutingContext {
   readonly limits: Limits
   readonly unread: Unread
   readonly pending: PendingInput
-  /** Undefined where calls are not traced. */
+  /** Undefined if calls are not traced. */
   readonly tracer: CallTracer | undefined
-  /** Whether the proxy was made for one client; the states that servers give it are not signed then. */
+  /** Whether the proxy was created for one client. It then does not sign the states of servers. */
   readonly isForOneClient: boolean
-  /** Whether one server stands behind the proxy, which its client opens by itself. */
+  /** Whether the proxy has one server, which the client opens with its own `initialize`. */
   readonly isTransparent: boolean
-  /** The proxy for clients that come from now on. */
+  /** The identity of the proxy for clients that connect from now on. */
   readonly identity: ServerIdentity
   watch(): PeerWatch
-  /** The servers that the client reaches from now on. */
   openRouter(client: RoutedClient): Router
-  /** All servers of a view together, for a client that reaches none of them yet. */
+  /** Describes all servers of a view to a client that has not opened any of them. */
   describe(view: CatalogView): ServerDescription
 }
 
-/** Finds the client of each connection, and the client of each request without a session. */
 export class ClientDirectory {
   readonly context: ClientContext
   readonly #attached = new ChurnMap<number, AttachedClient>()
   #serials = 0
   #connections = 0
-  /** Whether all clients have to leave, and not one of them. */
+  /** Whether the whole proxy closes, and not only a single client. */
   isClosing = false
-  /** Tells the connections of this instance from those of others. */
+  /** Distinguishes the connections of this instance from those of other instances. */
   #mark: string | undefined
-  /** By principal, name and version, view, and what they can be asked. */
+  /** Keyed by principal, client name and version, view, and askable capabilities. */
   readonly #clients = new Map<string, StatelessClient>()
-  /** By contexts, which are the same where requests on one connection say the same. */
+  /** Requests of one connection that describe the same client share a context object. */
   readonly #latest = new WeakMap<StatelessContext, StatelessClient>()
   #sweeping: Timer | undefined
 
@@ -71,7 +69,7 @@ export class ClientDirectory {
     this.context = context
   }
 
-  /** Whether there has been one connection in all, to a proxy that was made for one client. */
+  /** Whether a proxy that was created for one client has had no second connection. */
   get isOneClient(): boolean {
     return this.context.isForOneClient && this.#connections < 2
   }
@@ -110,7 +108,7 @@ export class ClientDirectory {
     return [...connected, ...stateless].sort((one, other) => one.connectedAtMs - other.connectedAtMs)
   }
 
-  /** Lets calls finish for up to `graceMs`, and answers all others; a connection that comes now is closed immediately. */
+  /** Lets calls finish for up to `graceMs`, and answers the others. A later connection is closed immediately. */
   drain(graceMs: number): AttachedClient[] {
     this.isClosing = true
     const clients = [...this.#attached.values()]
@@ -118,13 +116,13 @@ export class ClientDirectory {
     return clients
   }
 
-  /** Ends the clients of views that are gone, those with a session once what they have asked is answered. */
+  /** Ends the clients of removed views. A client with a session first gets the answers to its requests. */
   leaveGone(): void {
     for (const client of this.#attached.values()) if (client.view.isGone) client.drain()
     for (const [key, { view }] of this.#clients) if (view.isGone) this.#end(key)
   }
 
-  /** The client that sends a request with this context; undefined when there are too many clients. */
+  /** Returns the client that sends a request with this context; undefined if there are too many clients. */
   stateless(context: StatelessContext, view: CatalogView): StatelessClient | undefined {
     const latest = this.#latest.get(context)
     if (latest?.hasLeft === false) return latest
@@ -162,9 +160,8 @@ export class ClientDirectory {
   }
 
   /**
-   * The principal of a connection that no front has let in.
-   *
-   * Every instance counts from one, and instances may have one key for states, so the name has a mark of this instance in it.
+   * The principal of a connection that no front has authenticated. It contains a random mark of this
+   * instance: every instance counts from one, and instances may share a key for states.
    */
   #principalOf(serial: number): string {
     this.#mark ??= secretBytes(this.context.runtime, MARK_BYTES)
@@ -172,17 +169,17 @@ export class ClientDirectory {
   }
 
   /**
-   * The keys of the clients that make room for one more: none where there is room, else the client that has been idle for
-   * longest; undefined where no client can leave.
+   * Returns the keys of the clients that leave to make room: none if there is room, else the client that has
+   * been idle for longest; undefined if no client can leave.
    *
-   * Of each principal there is one that can be asked nothing: none of the others of its principal keeps that one out.
+   * The limit for one principal counts only clients that servers can ask, so it never keeps out the others.
    */
   #placeFor(principal: string, canBeAsked: boolean): readonly string[] | undefined {
     const { statelessMax, statelessOfOneMax } = this.context.limits.stateless
     const own = this.#of(principal).filter(([, { profile }]) => isAskable(profile.capabilities))
     if (canBeAsked && own.length >= statelessOfOneMax) return idlest(own)
     if (this.#clients.size < statelessMax) return []
-    // A principal that comes under names without end takes no place of another one.
+    // The principal with the most clients makes room first, so changing names evicts only its own clients.
     const most = ofMost([...this.#clients], ([, { profile }]) => profile.principal)
     return idlest(most) ?? idlest([...this.#clients])
   }
@@ -191,7 +188,7 @@ export class ClientDirectory {
     return [...this.#clients].filter(([, { profile }]) => profile.principal === principal)
   }
 
-  /** The tasks of a principal go with the last of its clients. */
+  /** When the last client of a principal ends, the tasks of the principal end too. */
   #end(key: string): void {
     const client = this.#clients.get(key)
     this.#clients.delete(key)
@@ -219,7 +216,7 @@ function listening(clients: readonly [string, StatelessClient][]): number {
   return clients.reduce((sum, [, client]) => sum + client.listening, 0)
 }
 
-/** The one of them that has been idle for longest. */
+/** The key of the client that has been idle for longest; undefined if every client is busy. */
 function idlest(clients: readonly [string, StatelessClient][]): readonly string[] | undefined {
   const idle = clients.filter(([, client]) => client.idle)
   const [first] = idle.sort(([, one], [, other]) => one.usedAt - other.usedAt)

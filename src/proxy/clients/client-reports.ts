@@ -1,4 +1,4 @@
-// Emits the events `client`, `call` and `failure` of one client; without a listener none is made.
+// Emits the events `client`, `call` and `failure` of one client. Without a listener, no event is built.
 
 import type { CallEvent } from '../../events/proxy-events.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
@@ -34,7 +34,7 @@ export class ClientReports {
   }
 
   attached({ info, revision }: CallContext): void {
-    // One that was refused by its server may try again.
+    // A client that its server refused may try again.
     if (this.#attachedAt !== undefined) return
     this.#attachedAt = this.#context.runtime.now()
     this.#name = info?.name
@@ -58,7 +58,7 @@ export class ClientReports {
     this.#emit(call, outcome, now - arrivedAt, sentAt === undefined ? undefined : now - sentAt)
   }
 
-  /** A request of this client was refused before it became a call; returns that error. */
+  /** Reports a request that was refused before it became a call, and returns `error`. */
   refused(frame: RequestFrame, error: ErrorBody, context: CallContext): ErrorBody {
     if (this.#context.events.has('call') || this.#context.events.has('failure'))
       this.#emit({ frame, context }, { kind: 'failed', error }, 0, undefined)
@@ -66,7 +66,7 @@ export class ClientReports {
   }
 
   #emit(request: EndedRequest, outcome: Outcome, ms: number, serverMs: number | undefined): void {
-    // Cleared after the event, so that a listener that keeps the event does not keep the memory of the messages.
+    // Cleared after the event, so that a listener which keeps the event does not keep the messages in memory.
     let messages: Messages | undefined = { arguments: argumentsOf(request.frame), result: resultOf(outcome) }
     const event: CallEvent = {
       schema: this.#context.schema,
@@ -95,7 +95,6 @@ interface Part {
 
 interface Messages {
   readonly arguments: Part | undefined
-  /** Of a server, or of the proxy itself. */
   readonly result: Part | undefined
 }
 
@@ -120,7 +119,7 @@ function requestMembers(request: EndedRequest) {
   }
 }
 
-/** A request that was refused before its own claim was read; undefined where it names no version that the proxy speaks. */
+/** The version that a refused request names; undefined if the proxy does not support it. */
 function claimed(frame: RequestFrame): string | undefined {
   return statelessRevision(namedVersion(frame))?.version
 }
@@ -142,7 +141,7 @@ function resultOf(outcome: Outcome): Part | undefined {
   return { length: result.end - result.start, bytes: () => bytesAt(frame, result) }
 }
 
-/** Whether a tool was refused, or its result says that it has failed. */
+/** Whether the proxy refused the tool call, or the tool's result reports an error. */
 function isToolError(outcome: Outcome): boolean {
   if (outcome.kind === 'result') return outcome.refusal !== undefined
   return outcome.kind === 'answered' && outcome.frame.kind === 'result' && saysError(outcome.frame)
@@ -180,7 +179,7 @@ function endByServer(frame: ResponseFrame): End {
   return { outcome: 'error', code, message: members?.string('message') }
 }
 
-/** The proxy's own error; one that names a server is about what the server did. */
+/** The end of a call with an error of the proxy. If the error names a server, that server has failed. */
 function endByError({ code, message, data }: ErrorBody): End {
   const said: unknown = data === undefined ? {} : parse(data)
   const details = typeof said === 'object' && said !== null ? said : {}

@@ -1,5 +1,5 @@
-// The questions of servers to a client with a session: requests for sampling, elicitation and roots. Several servers ask
-// over one connection, so their ids and progress tokens may clash here as clients' do there, and get others in the same way.
+// The requests of servers to a client with a session: sampling, elicitation and roots.
+// Several servers ask over one connection, so their ids and progress tokens may clash, and the proxy replaces them.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, ResponseFrame } from '../../jsonrpc/frame.js'
@@ -12,13 +12,13 @@ import type { Asker, Questions, ServerQuestion } from '../../calls/call.js'
 import { clientGone, methodNotFound } from '../../mcp/error-codes.js'
 import type { AttachedClient } from './attached-client.js'
 
-/** One question: it waits until the client is ready, or is on its way to the client and back. */
+/** One request of a server, which waits until the client is ready, or for the client's answer. */
 export interface Question extends Pick<ServerQuestion, 'asker' | 'onEnd'> {
   readonly id: RequestId
   /** Raw JSON of the server's own progress token. */
   readonly ownToken: string | undefined
   early: ServerQuestion | undefined
-  /** The id with which the client was asked, which no other question has (MCP, Base protocol: requests). */
+  /** The id of the request to the client. No other question has it (MCP, Base protocol: requests). */
   sentId: RequestId | undefined
 }
 
@@ -27,7 +27,7 @@ export class SessionQuestions implements Questions {
   readonly #client: Pick<AttachedClient, 'profile' | 'sent'>
   readonly #earlyMax: number
   readonly #questions = new Set<Question>()
-  /** Questions wait for `initialized`, are asked, or are refused since the client sends nothing any more. */
+  /** Questions wait (`early`), then the proxy sends them (`ready`), or refuses them because the client has `left`. */
   #phase: 'early' | 'ready' | 'left' = 'early'
 
   constructor(peer: Peer<Question>, client: Pick<AttachedClient, 'profile' | 'sent'>, earlyMax: number) {
@@ -40,7 +40,7 @@ export class SessionQuestions implements Questions {
     return this.#phase === 'ready'
   }
 
-  /** The client has sent `initialized`: servers may ask it from now on. */
+  /** Called after `initialized`: servers may send requests to the client from now on. */
   ready(): void {
     if (this.#phase === 'early') this.#phase = 'ready'
     for (const question of this.#questions) {
@@ -51,8 +51,8 @@ export class SessionQuestions implements Questions {
   }
 
   /**
-   * Asks; false when this client's revision has no such question, too many wait, or the client has left. One that comes
-   * before the client is ready waits until it is.
+   * Sends a question to the client. False if the client's revision has no such request, too many questions
+   * wait, or the client has left. A question that arrives before the client is ready waits.
    *
    * MCP, Lifecycle: a server sends no request before `initialized`.
    */
@@ -62,7 +62,7 @@ export class SessionQuestions implements Questions {
     const { asker, onEnd, frame } = asked
     const ownToken = textAt(frame, frame.params.meta.span('progressToken'))
     const question: Question = { asker, onEnd, id: frame.id, ownToken, early: asked, sentId: undefined }
-    // A client that reads too little leaves while it is asked; then the question is refused with all others.
+    // Add the question first: `left` must refuse it if the client is too slow and is disconnected meanwhile.
     this.#questions.add(question)
     if (this.#phase !== 'ready' || this.#send(asked, question)) return true
     return !this.#questions.delete(question)
@@ -111,8 +111,8 @@ export class SessionQuestions implements Questions {
   }
 
   /**
-   * The client sends nothing any more, also no answers, though it may still read those to its own requests. The questions
-   * of servers are refused, since other clients may still need these servers.
+   * Called when the client sends nothing any more, not even answers. It may still read the answers to its
+   * requests. The proxy refuses the servers' questions, because other clients may still need these servers.
    */
   left(): void {
     this.#phase = 'left'
@@ -139,7 +139,7 @@ export class SessionQuestions implements Questions {
     question.onEnd()
   }
 
-  /** Gives the id with which the client was asked. */
+  /** Returns the id of the request to the client; undefined if it was not sent. */
   #drop(question: Question): RequestId | undefined {
     this.#questions.delete(question)
     question.onEnd()

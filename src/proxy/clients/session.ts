@@ -1,9 +1,9 @@
-// The states of a session: it waits for the answer to `initialize`, is open, ends, and is answered.
+// The states of a session: it opens, is open, ends, and is answered.
 //
-// JSON-RPC leaves the order of answers free. A client that writes several messages together reads the answer to `initialize`
-// first all the same, since it says which protocol the others are in. So the messages behind it wait here, in order, and
-// are read once it is answered. At the end nothing new is accepted, and running calls may finish before the connection is
-// closed.
+// JSON-RPC leaves the order of answers free. But a client that writes several messages together expects the
+// answer to `initialize` first, because that answer decides the protocol of the others. So the messages after
+// `initialize` wait here, in order, until it is answered. When the session ends, new calls are refused, and
+// running calls may finish before the connection closes.
 
 import type { Reply } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
@@ -22,18 +22,18 @@ export interface SessionEnd {
 
 /** One client of the proxy. */
 export interface AttachedSession {
-  /** The protocol revision that the client speaks: negotiated, or assumed until then. */
+  /** The protocol revision of the client: the negotiated one, or the assumed one until then. */
   readonly revision: Revision
-  /** Resolves when the client begins to leave; what it asked is still being answered. */
+  /** Resolves when the client begins to leave. Its running calls still get their answers. */
   readonly leaving: Promise<void>
-  /** Resolves when the client is gone: its end of file, its `exit`, or a broken connection. */
+  /** Resolves when the client is gone, after its end of file, its `exit`, or a broken connection. */
   readonly ended: Promise<SessionEnd>
 }
 
-/** The id of a call by which its client cancels it, in one spelling, or the response that the client closes for that. */
+/** Identifies a call that its client cancels: the id in canonical form, or the response that the client closes. */
 export type CallKey = RequestId | Reply
 
-/** A message that came behind `initialize`; a request has a way back. */
+/** A message that arrived after `initialize`; a request also has a reply. */
 interface Early {
   readonly run: () => void
   readonly bytes: number
@@ -49,33 +49,33 @@ interface SessionContext {
 /** One session, or a connection whose client never initializes. */
 export class Session {
   readonly leaving: Deferred<void> = new Deferred()
-  /** Resolves when everything is answered, though the client may not have read it yet. */
+  /** Resolves when every request is answered, though the client may not have read the answers yet. */
   readonly answered: Deferred<void> = new Deferred()
-  /** Resolves when the connection is closed and the client's servers are left. */
+  /** Resolves when the connection is closed and the client has left its servers. */
   readonly ended: Deferred<SessionEnd> = new Deferred()
   readonly #context: SessionContext
   readonly #giveUp: () => void
-  /** Answers the `initialize` that waits for that. */
+  /** Answers the pending `initialize`; undefined if none is pending. */
   #opening: (() => void) | undefined
   readonly #early = new Set<Early>()
-  /** Whether its client has announced the end with `shutdown`, and whether it ends with the last answer. */
+  /** `announced`: the client has sent `shutdown`. `begun`: the session ends with its last answer. */
   #end: 'none' | 'announced' | 'begun' = 'none'
   #exitCode = 0
   #patience: Timer | undefined
   #patienceEndsAt = Infinity
 
-  /** `giveUp` answers what still runs when the patience of the end is over. */
+  /** `giveUp` answers the calls that still run when the grace period is over. */
   constructor(context: SessionContext, giveUp: () => void) {
     this.#context = context
     this.#giveUp = giveUp
   }
 
-  /** Whether calls that come now are refused. */
+  /** Whether new calls are refused. */
   get isEnding(): boolean {
     return this.#end !== 'none'
   }
 
-  /** Whether the session ends when nothing runs any more. */
+  /** Whether the session ends as soon as no call runs. */
   get isDraining(): boolean {
     return this.#end === 'begun'
   }
@@ -84,19 +84,19 @@ export class Session {
     return this.#opening !== undefined
   }
 
-  /** Whether `initialize` or anything that came behind it is still to be answered. */
+  /** Whether `initialize`, or a message after it, still needs an answer. */
   get owesAnswers(): boolean {
     return this.isOpening || this.#early.size > 0
   }
 
-  /** `initialize` has come; `answer` is called once, by `opened`. */
+  /** Called when `initialize` arrives; `opened` calls `answer` once. */
   open(answer: () => void): void {
     this.#opening = answer
   }
 
   /**
-   * Takes a message that comes while `initialize` waits for its answer: `run` reads it afterwards. False where none waits,
-   * and where too much comes; a single message may have any size.
+   * Defers a message until `initialize` is answered; `run` then reads it. False if no `initialize` is
+   * pending, or the queue is full. The limit for bytes does not apply to a single message.
    */
   defers(run: () => void, bytes = 0, reply?: Reply, key?: CallKey): boolean {
     const { callsMax, waitingBytesMax } = this.#context.limits.session
@@ -108,7 +108,7 @@ export class Session {
     return true
   }
 
-  /** A request that waits for the answer to `initialize` is cancelled, and never begins; false where none waits under this key. */
+  /** Cancels a deferred request, which then never begins; false if no deferred request has this key. */
   cancels(key: CallKey): boolean {
     const early = [...this.#early].find((each) => each.key === key)
     if (early === undefined) return false
@@ -117,7 +117,7 @@ export class Session {
     return true
   }
 
-  /** Answers `initialize`, and then reads what came behind it, up to another `initialize`; later calls do nothing. */
+  /** Answers `initialize`, then reads the deferred messages up to another `initialize`. Later calls do nothing. */
   opened(): void {
     const answer = this.#opening
     this.#opening = undefined
@@ -129,17 +129,17 @@ export class Session {
     }
   }
 
-  /** That of a client that exits now: 1 without a `shutdown` before. */
+  /** The exit code if the client exits now: 1 without an earlier `shutdown`. */
   get exitCode(): number {
     return this.#end === 'none' ? 1 : 0
   }
 
-  /** The client will end the session: calls that run may finish, and later ones are refused. */
+  /** Called when the client announces its end: running calls may finish, and later calls are refused. */
   announceEnd(): void {
     if (this.#end === 'none') this.#end = 'announced'
   }
 
-  /** Running calls have `graceMs` from now, unless they had less before; the exit code of the first call counts. */
+  /** Gives running calls `graceMs` from now, or less if an earlier drain set less. The first exit code counts. */
   drain(exitCode: number, graceMs: number): void {
     const { runtime } = this.#context
     const endsAt = runtime.now() + graceMs

@@ -1,8 +1,8 @@
-// A client whose requests say by themselves what it is. Requests of one principal with the same name, version and view, and
-// with the same capabilities to be asked, are of one client.
+// A client without a session: each request describes the client. Requests with the same principal, client
+// name, version, view and askable capabilities belong to one client.
 //
-// It has lanes and names as a session has, and outlives the connections on which its requests come. Notifications
-// during a call go to the connection of that call, and others to the requests that stay open for them.
+// The client has lanes and names like a session, and outlives the connections of its requests. A notification
+// goes to the connection of its call, or to the open `subscriptions/listen` requests.
 
 import PQueue from 'p-queue'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
@@ -42,13 +42,13 @@ import type { ClientDirectory } from './client-directory.js'
 import { ClientReports } from './client-reports.js'
 import type { CatalogView } from '../routing/views.js'
 
-/** The acknowledgement waits so long for servers; a server that has not answered in that time is left out. */
+/** The acknowledgement waits this long for servers, and leaves out a server that has not answered. */
 const ANSWER_WAIT_MS = 1000
 
-/** Subscriptions in flight: other clients use the same servers. */
+/** The limit of subscription requests in flight, because other clients use the same servers. */
 const ASKED_MAX = 32
 
-/** A topic that open requests want, so many of them; `granted` says whether a server has granted the subscription. */
+/** A topic that `wanted` open requests follow; `granted` says whether a server has granted the subscription. */
 interface Followed {
   wanted: number
   granted: Promise<boolean>
@@ -56,7 +56,7 @@ interface Followed {
 
 export class StatelessClient implements RoutedClient {
   readonly serial: number
-  /** The facts about it that its requests carry; of its capabilities those that matter to servers. */
+  /** The client's description in its requests; of the capabilities only those that matter to servers. */
   readonly profile: StatelessContext
   readonly questions: PendingInput
   readonly isReady = false
@@ -66,12 +66,11 @@ export class StatelessClient implements RoutedClient {
   readonly #reports: ClientReports
   readonly #router: Router
   readonly #attachedAtMs: number
-  /** The client has made room for another one, or its principal has left: the next request makes a new client. */
+  /** Whether the client made room for another one, or its principal left. The next request creates a new client. */
   hasLeft = false
   #calls = 0
-  /** Its requests that stay open, and the topics that they follow. */
   readonly #listens = new Map<Call, Listen>()
-  /** Each topic is followed while one of these requests wants it, by the params of the requests about it. */
+  /** Keyed by the params of the requests about a topic. A topic stays while an open request wants it. */
   readonly #followed = new Map<string, Followed>()
   readonly #asking = new PQueue({ concurrency: ASKED_MAX })
   usedAt: number
@@ -111,7 +110,7 @@ export class StatelessClient implements RoutedClient {
     return !this.idle
   }
 
-  /** Resolves when what it reaches has answered first; undefined when nothing has to be waited for. */
+  /** Resolves when the client's servers can be described; undefined if that needs no wait. */
   get settled(): Promise<unknown> | undefined {
     return this.#router.settled
   }
@@ -128,7 +127,7 @@ export class StatelessClient implements RoutedClient {
     const { context } = this.#directory
     const topics = this.#fitting(filter.topics)
     const listen = new Listen(call, topics, this.#router, context)
-    // The client may have read the lists just before, so it also gets changes that come while the proxy waits for servers.
+    // The client may have read the lists just before, so it also gets changes during the wait for servers.
     for (const kind of filter.lists) listen.changes.markShown(kind)
     call.keep()
     this.#listens.set(call, listen)
@@ -175,7 +174,7 @@ export class StatelessClient implements RoutedClient {
     for (const listen of this.#listens.values()) listen.updated(frame)
   }
 
-  /** A call gets log messages only when its request asks for them (MCP 2026-07-28, Utilities: logging). */
+  /** A call gets log messages only if its request asks for them (MCP 2026-07-28, Utilities: logging). */
   log(frame: NotificationFrame, during: Call | undefined): void {
     const wanted = during?.root.context.logLevel
     if (wanted === undefined) return
@@ -185,21 +184,21 @@ export class StatelessClient implements RoutedClient {
 
   tellChanges(): void {}
 
-  /** A server sends messages of its level and more severe ones, so it gets the most verbose level. */
+  /** Servers get the most verbose level of all calls, and `log` filters the messages for each call. */
   #wantsLogs(level: string): void {
     const { logLevel } = this.#router
     if (logLevel === undefined || severity(level) < severity(logLevel)) this.#router.level(level)
   }
 
-  /** As many of these as the client may follow; those that it follows already take no room. */
+  /** Returns as many topics as the client may follow. Topics that it follows already do not count. */
   #fitting(topics: readonly Topic[]): Topic[] {
     let room = this.#directory.context.limits.stateless.urisMax - this.#followed.size
     return topics.filter((topic) => this.#followed.has(paramsOf(topic)) || room-- > 0)
   }
 
   /**
-   * A server gets one subscription for each topic. The proxy subscribes as a client with a session does, so that restarts,
-   * reloads and servers that are asked in turn are handled as they are for such clients.
+   * Subscribes each topic once at the servers. The proxy subscribes like a client with a session, so
+   * restarts, reloads and servers that are asked in turn work as they do for such clients.
    */
   #follow(topic: Topic): Promise<boolean> {
     const params = paramsOf(topic)
@@ -226,7 +225,7 @@ export class StatelessClient implements RoutedClient {
     })
   }
 
-  /** Sends a request of the proxy's own for the client; false without a result, and where it is not wanted any more. */
+  /** Sends a request of the proxy for the client; false if the request fails, or is not wanted any more. */
   #ask(row: RequestRow, params: string, isWanted: () => boolean): Promise<boolean> {
     const frame = requestFrame(numericId(1), row.method, params)
     const profile = { revision: latestSession, capabilities: noCapabilities }
@@ -240,18 +239,18 @@ export class StatelessClient implements RoutedClient {
   }
 }
 
-/** The params of the requests about a topic, as raw JSON: they tell it from all others. */
+/** The params of the requests about a topic, as raw JSON; they identify the topic. */
 function paramsOf({ kind, name }: Topic): string {
   return `{${quote(followables[kind].member)}:${quote(name)}}`
 }
 
-/** One `subscriptions/listen` request: it sends notifications on the connection of that request. */
+/** One `subscriptions/listen` request. Its notifications go to the connection of that request. */
 class Listen {
   readonly topics: readonly Topic[]
   readonly changes: ListChanges
   readonly #call: Call
   #granted: SubscriptionFilter = { lists: [], topics: [] }
-  /** Whether the acknowledgement was sent, which comes before every other notification. */
+  /** Whether the acknowledgement was sent, which must precede every other notification. */
   isReady = false
 
   constructor(call: Call, topics: readonly Topic[], router: Router, context: RoutingContext) {
@@ -260,7 +259,7 @@ class Listen {
     this.changes = new ListChanges(this, router, context)
   }
 
-  /** Sends the acknowledgement with what was granted; a request without anything to wait for ends here. */
+  /** Acknowledges what was granted. A request that was granted nothing ends here. */
   acknowledge(granted: SubscriptionFilter): void {
     const { settled, frame } = this.#call
     if (settled) return

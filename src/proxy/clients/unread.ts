@@ -1,12 +1,11 @@
-// The bytes that the clients of a proxy have not read yet, under one limit.
+// One limit for the bytes that the clients of a proxy have not read yet.
 //
-// A client that reads slowly holds back a server that works for it alone. One that
-// shares its server with others must not hold back theirs, so what it does not read
-// is kept, within one limit for all clients.
+// A slow client holds back a server that works for this client alone. A client that shares its server must
+// not hold back the others, so the proxy keeps the unread bytes, up to this limit.
 
 export interface SlowReader {
   readonly backlogBytes: number
-  /** It is taken to be gone. Gives how many of its bytes are not kept any more: all, or those of one of several readers. */
+  /** Disconnects the reader, or the slowest of its streams, and returns how many bytes that frees. */
   tooSlow(bytes: number): number
 }
 
@@ -18,7 +17,7 @@ export class Unread {
     this.#bytesMax = bytesMax
   }
 
-  /** There is more for this client; above the limit the client with the most unread bytes makes room. */
+  /** Counts a reader with unread bytes. Above the limit, the readers with the most unread bytes are disconnected. */
   add(reader: SlowReader): void {
     this.#readers.add(reader)
     let bytes = 0

@@ -1,6 +1,6 @@
-// The proxy itself asks the client of a call: what a server without sessions wants to know, or whether its user agrees.
+// The proxy asks the client of a call: a question of a server without sessions, or whether the user agrees.
 //
-// The call is held meanwhile. Its time stands still, but for the total time.
+// The proxy holds the call meanwhile. Only the total time of the call continues.
 
 import type { ResponseFrame } from '../../jsonrpc/frame.js'
 import { type RequestId, numericId } from '../../jsonrpc/request-id.js'
@@ -20,18 +20,17 @@ export interface OwnQuestion {
   readonly params: string
 }
 
-/** Questions that are asked together; either `answered` or `failed` is called, once, unless the call ends before. */
+/** Questions that are asked together. Either `answered` or `failed` is called, once, unless the call ends before. */
 export interface Asking<Q extends OwnQuestion> {
   readonly questions: readonly Q[]
-  /** How long the client may take to answer all of them. */
+  /** The longest time for all answers. */
   readonly waitMs: number
-  /** The answers are raw JSON. A form without an answer is cancelled. */
+  /** The answers are raw JSON. A form without an answer counts as cancelled. */
   answered(answers: readonly (readonly [Q, string])[]): void
-  /** A question that is no form has no answer, or the client cannot be asked. */
+  /** Called if a question that is not a form gets no answer, or if the client cannot be asked. */
   failed(why: string): void
 }
 
-/** The questions about one call. */
 export class ClientQuestions<Q extends OwnQuestion> implements Asker, CallHolder {
   readonly service: string
   readonly #call: Call
@@ -62,7 +61,7 @@ export class ClientQuestions<Q extends OwnQuestion> implements Asker, CallHolder
     }
   }
 
-  /** Holds the call for `ms`, or until its total time is over; `what` did not happen in that. */
+  /** Holds the call for `ms`, or until its total time is over; the error then says that `what` did not happen. */
   hold(ms: number, what: string, then: () => void): void {
     const call = this.#call
     const now = this.#runtime.now()
@@ -74,7 +73,7 @@ export class ClientQuestions<Q extends OwnQuestion> implements Asker, CallHolder
     this.#timer = setDeadline(this.#runtime, Math.min(ms, leftMs), over)
   }
 
-  /** Ends `hold`; false when the call has ended before. */
+  /** Ends `hold`; false if the call has ended already. */
   release(): boolean {
     this.#timer?.cancel()
     if (this.#call.settled) return false
@@ -101,7 +100,7 @@ export class ClientQuestions<Q extends OwnQuestion> implements Asker, CallHolder
     this.#unanswered(id, 'its client gave no answer that could be passed on')
   }
 
-  /** No request of the server is open that the progress could be about. */
+  /** Does nothing: no request of the server is open, so the progress has no target. */
   readonly progressed = (): void => {}
 
   #late(waitMs: number): void {

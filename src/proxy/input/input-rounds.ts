@@ -1,8 +1,8 @@
 // Asks a client with a session the questions of a server without sessions.
 //
-// MCP 2026-07-28, Multi Round-Trip Requests: the server ends its request with questions, and wants the same request
-// again with the answers. A client of a revision with sessions cannot do that, but it can be asked during its call. So
-// the proxy asks, and repeats the call in the client's own bytes, with the answers inserted.
+// MCP 2026-07-28, Multi Round-Trip Requests: the server ends its request with questions, and expects the same
+// request again with the answers. A client with a session cannot do that, but the proxy can ask it during the
+// call. So the proxy asks, and repeats the call in the client's own bytes, with the answers inserted.
 
 import type { Limits } from '../../limits.js'
 import type { Call, CallOwner, InputNeeded, Outcome } from '../../calls/call.js'
@@ -17,7 +17,7 @@ import {
 import type { Runtime } from '../../runtime/runtime.js'
 import { ClientQuestions } from './client-questions.js'
 
-/** Asks the client of `call` what its server wants to know; the call goes on with the answers, or fails. */
+/** Asks the client of `call` the server's questions. The call continues with the answers, or fails. */
 export function askClient(
   call: Call,
   needed: InputNeeded,
@@ -29,13 +29,13 @@ export function askClient(
 
 class InputRounds implements CallOwner {
   readonly #call: Call
-  /** Of the first round, and resumed in each: a later one would insert the answers of the rounds before it too. */
+  /** Every round resumes the first request, because a later one would contain the answers of earlier rounds too. */
   readonly #first: InputNeeded
   readonly #limits: Limits['session']['input']
   readonly #runtime: Runtime
   readonly #client: ClientQuestions<InputRequest>
   #rounds = 0
-  /** Rounds in a row in which the server has only wanted the call repeated. */
+  /** How many rounds in a row the server has only wanted the call repeated. */
   #repeats = 0
 
   constructor(call: Call, first: InputNeeded, limits: Limits['session']['input'], runtime: Runtime) {
@@ -56,7 +56,7 @@ class InputRounds implements CallOwner {
     if (typeof wanted === 'string') return this.#fail(wanted)
     const why = this.#refusal(wanted.requests)
     if (why !== undefined) return this.#fail(why)
-    // A server that answers is at work, so the answer counts as progress; only the total time goes on.
+    // The answer of the server counts as progress, so only the total time continues.
     this.#call.deadline.extend(this.#runtime.now())
     if (wanted.requests.length === 0) this.#repeatLater(wanted.state)
     else this.#ask(wanted.requests, wanted.state)
@@ -74,7 +74,7 @@ class InputRounds implements CallOwner {
     return undefined
   }
 
-  /** Less often each time, until the total time of the call is over. */
+  /** Repeats the call with growing delays, until the total time of the call is over. */
   #repeatLater(state: string | undefined): void {
     const { againMs, againMsMax } = this.#limits
     const delayMs = Math.min(againMs * 2 ** this.#repeats++, againMsMax)

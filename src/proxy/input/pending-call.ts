@@ -1,4 +1,4 @@
-// A call of a client without a session that waits for the answers to what its server has asked.
+// A call of a client without a session that waits for the client's answers to the server's questions.
 
 import type { NotificationFrame, RequestFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Edit, writing } from '../../jsonrpc/splice.js'
@@ -25,23 +25,23 @@ import { newOwnState } from './request-state.js'
 const CANCEL = '{"action":"cancel"}'
 
 /**
- * One call whose server has asked. It owns the call from the first question on; the client's requests are calls of their
- * own. One of them waits for the outcome, or the client has the questions and a state to come back with, or the server has
- * answered while the client was away.
+ * One call whose server has asked something. A `PendingCall` owns the call from the first question on, and
+ * the client's requests about it are separate calls. Either such a request waits for the outcome, or the
+ * client has the questions and a state, or the outcome waits for the client.
  */
 export class PendingCall implements CallOwner, CallHolder {
   readonly call: Call
   heldBytes = 0
-  /** The `requestState` of the questions that the client has; undefined while it has none. */
+  /** The `requestState` of the questions that the client has; undefined while the client has no questions. */
   state: string | undefined
   readonly #pending: PendingInput
-  /** The questions without an answer, by their names for the client. */
+  /** The unanswered questions, by the names that the client sees. */
   readonly #questions = new Map<string, ServerQuestion>()
   #named = 0
   /** The client's request that waits for the outcome; undefined while the client has the questions. */
   #requester: Call | undefined
   #outcome: Outcome | undefined
-  /** Ends the wait for the client, or that for more questions of the same round. */
+  /** Ends the wait for the client, or for more questions of the same round. */
   #timer: { cancel(): void } | undefined
   #isOver = false
 
@@ -75,7 +75,7 @@ export class PendingCall implements CallOwner, CallHolder {
     for (const [name, question] of this.#questions) if (isGone(question)) this.#take(name)
   }
 
-  /** The client comes again; false when there is no room for its answers. */
+  /** Continues with the client's retry; false if there is no room for its answers. */
   retry(retry: Call): boolean {
     const answers = this.#answersIn(retry.frame)
     if (typeof answers === 'string') {
@@ -93,7 +93,7 @@ export class PendingCall implements CallOwner, CallHolder {
     return true
   }
 
-  /** The client does not come back: a form is cancelled, any other question refused, and the call cancelled. */
+  /** Gives up a client that does not return: cancels a form, refuses any other question, and cancels the call. */
   giveUp(): void {
     for (const [name, { frame }] of this.#questions) {
       if (frame.method === 'elicitation/create') this.#answerServer(name, CANCEL)
@@ -119,18 +119,18 @@ export class PendingCall implements CallOwner, CallHolder {
     requester?.needsInput(needed)
   }
 
-  /** The client gives the call up, on a retry too: a closed response is a cancellation. */
+  /** Called when the client cancels the call, or closes the response to a retry. */
   cancel(frame: NotificationFrame | undefined): void {
     this.drop()
     this.#finish()
     this.call.cancel(frame)
   }
 
-  /** A request ends with what is known of the call; its error names the capabilities that the client has not declared. */
+  /** Copies the facts of the call to a request that ends, so that its error can name undeclared capabilities. */
   settling(request: Call): void {
     const { service, item, missingCapabilities, confirmedAs, deadline } = this.call
     Object.assign(request, { service, item, missingCapabilities, confirmedAs })
-    // A call that its user had to confirm is sent for the request that brings the consent, any other for the first one.
+    // `sentAt` belongs to the request that had the call sent: the one with the consent, else the first one.
     const { sentAt = -Infinity } = deadline
     if (sentAt >= request.deadline.arrivedAt) request.deadline.sentAt = sentAt
   }
@@ -180,7 +180,7 @@ export class PendingCall implements CallOwner, CallHolder {
     const long = frame.kind === 'result' ? frame.long : undefined
     if (!this.#pending.reserve(this, long?.length ?? frame.line.length))
       return { kind: 'failed', error: tooManyCalls() }
-    // A short answer does not keep the chunk that it came in.
+    // Copy a short answer, so that it does not keep its whole chunk in memory.
     if (long !== undefined) return outcome
     const line = toLine(frame.line)
     const members = frame.kind === 'result' ? { members: frame.members?.movedTo(line) } : {}
@@ -209,7 +209,7 @@ export class PendingCall implements CallOwner, CallHolder {
     return question
   }
 
-  /** The answers to open questions, by name; a string is the reason why they cannot be used. */
+  /** The answers to open questions, by name; a string is the reason why the answers cannot be used. */
   #answersIn({ line, params }: RequestFrame): Map<string, string> | string {
     const span = params.members.span('inputResponses')
     const members = membersAt(line, span)
@@ -226,7 +226,7 @@ export class PendingCall implements CallOwner, CallHolder {
   }
 }
 
-/** Members of a request that only a session has. */
+/** Members of a request that have a meaning only in a session. */
 const sessionsOnly: ReadonlySet<string> = new Set(['task', 'elicitationId', '_meta'])
 
 function paramsOf({ line, params: { span, members } }: RequestFrame): string {

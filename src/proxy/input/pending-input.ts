@@ -1,9 +1,9 @@
-// The input of clients without sessions: what their servers ask, and the requests with which they answer.
+// The input of clients without sessions: the questions of their servers, and the requests with the answers.
 //
-// MCP 2026-07-28, Multi Round-Trip Requests, on a server of a revision with sessions: the client's request is answered with
-// the server's questions, and the call to the server goes on. The client sends the answers in another request, a retry,
-// which waits for the outcome of that call or for more questions. A retry never starts a call. On a server of 2026-07-28 the
-// questions and the retry pass, and the proxy signs the state that goes with them.
+// MCP 2026-07-28, Multi Round-Trip Requests. If the server has sessions, the proxy answers the client's
+// request with the server's questions, and keeps the call open. The client sends the answers in a retry,
+// which waits for the outcome of that call or for more questions. A retry never starts a call. If the server
+// is of 2026-07-28, the proxy passes the questions and the retry, and signs the state that goes with them.
 
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { Limits } from '../../limits.js'
@@ -30,12 +30,12 @@ import { bindingOf, StateMac } from './request-state.js'
 export interface InputContext {
   readonly runtime: Runtime
   readonly schema: string
-  /** Of this one among several instances. */
+  /** The name of this instance, if there are several. */
   readonly instance?: string | undefined
   readonly limits: Limits['pendingInput']
-  /** The secrets of the configuration in force with which states of servers are signed; there may be none. */
+  /** The secrets of the configuration in force that sign the states of servers; may be empty. */
   stateKeys(): readonly string[]
-  /** Whether the states of servers that go through this client get a MAC: they do where there are several principals. */
+  /** Whether the states of servers that pass through this client get a MAC, which needs several principals. */
   isSigned(client: CallContext): boolean
 }
 
@@ -46,7 +46,7 @@ export interface CallRoutes {
 
 const AS_WRITTEN: ReturnedInput = { service: undefined, edits: NO_EDITS }
 
-/** The questions to all clients without sessions, and the calls that wait for the answers, under common limits. */
+/** The questions to all clients without sessions, and the calls that wait for answers, under common limits. */
 export class PendingInput implements Questions {
   readonly context: InputContext
   readonly #mac: StateMac
@@ -57,12 +57,12 @@ export class PendingInput implements Questions {
     this.#mac = new StateMac(() => context.stateKeys(), context.schema, context.runtime)
   }
 
-  /** Takes a call over: it goes to the servers, or brings answers to a call that waits. */
+  /** Routes a call to the servers, or to the waiting call for which it brings answers. */
   route(call: Call, routes: CallRoutes): void {
     const { members } = call.frame.params
     const span = call.row.askable ? members.span('requestState') : undefined
     if (span === undefined) {
-      // A URI can lead to several servers, and answers are for the one that has asked; a name leads to one server.
+      // Several servers may have a URI, and only the one that asked may get answers. A name has one server.
       const isRead = call.row.route.to === 'uri'
       if (isRead && members.span('inputResponses') !== undefined) call.returned = AS_WRITTEN
       return routes.route(call)
@@ -77,7 +77,7 @@ export class PendingInput implements Questions {
     routes.route(call)
   }
 
-  /** A server of 2026-07-28 asks: its client gets the question unchanged. */
+  /** Passes the questions of a 2026-07-28 server to its client; only the state may be signed. */
   relay(call: Call, { frame, service }: InputNeeded): void {
     const members = frame.members
     const why = stateFault(frame.line, members)
@@ -100,7 +100,7 @@ export class PendingInput implements Questions {
     for (const [call, pending] of this.#calls) if (call.client === client) pending.giveUp()
   }
 
-  /** False where the client of the call cannot be asked, or the limits leave no room. */
+  /** False if the client of the call cannot be asked, or the limits leave no room. */
   ask(question: ServerQuestion): boolean {
     const { during, frame } = question
     const call = during?.root
@@ -132,7 +132,7 @@ export class PendingInput implements Questions {
     for (const pending of this.#calls.values()) pending.drop((each) => each.asker === asker)
   }
 
-  /** Adds so many bytes to those that are held for a pending call; false when there is no room. */
+  /** Counts bytes that the proxy holds for a pending call; false if there is no room. */
   reserve(pending: PendingCall, bytes: number): boolean {
     const hasRoom = this.#hasRoom(pending.call, bytes)
     if (hasRoom) pending.heldBytes += bytes
@@ -180,10 +180,10 @@ function heldBy(calls: readonly PendingCall[]): number {
   return calls.reduce((bytes, { heldBytes }) => bytes + heldBytes, 0)
 }
 
-/** The values of longer texts are not compared, since that would take the time of all other clients. */
+/** The values of longer texts are not compared, because that would delay all other clients. */
 const COMPARED_LENGTH_MAX = 1024 * 1024
 
-/** Whether a retry has the same arguments: the order of members and the spelling have no meaning. */
+/** Whether a retry has the same arguments. The order of members and the spelling do not matter. */
 export function isSameArguments(one: RequestFrame, other: RequestFrame): boolean {
   const [first, second] = [argumentsOf(one), argumentsOf(other)]
   if (first === second) return true

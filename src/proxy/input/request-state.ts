@@ -1,8 +1,8 @@
-// Relation the `requestState` of a server to that server, one principal and one request.
+// Binds the `requestState` of a server to that server, to one principal and to one request.
 //
-// MCP 2026-07-28, Multi Round-Trip Requests: the state goes through the client, which may give it to another client. Where
-// a proxy has several principals, it prefixes the state with a MAC and removes that from the retry. With one principal
-// the state passes as the server wrote it.
+// MCP 2026-07-28, Multi Round-Trip Requests: the state passes through the client, which may give it to
+// another client. A proxy with several principals prefixes the state with a MAC, and removes the MAC from the
+// retry. With one principal the state passes unchanged.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Span } from '../../jsonrpc/scan.js'
@@ -13,14 +13,14 @@ import { ownStateOf } from '../../mcp/instance-label.js'
 import { insertion } from '../../mcp/member-edits.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
-/** Gives bytes that cannot be guessed. */
+/** Returns bytes that cannot be guessed, in base64url. */
 export function secretBytes({ secret = randomBytes }: Pick<Runtime, 'secret'>, bytes: number): string {
   return secret(bytes).toString('base64url')
 }
 
 const STATE_BYTES = 16
 
-/** A state that cannot be guessed, for a call that waits in this instance of the proxy, which may have a name. */
+/** A state that cannot be guessed, for a call that waits in this instance; `label` is the name of the instance. */
 export function newOwnState(runtime: Pick<Runtime, 'secret'>, label?: string): string {
   return ownStateOf(label, secretBytes(runtime, STATE_BYTES))
 }
@@ -28,30 +28,30 @@ export function newOwnState(runtime: Pick<Runtime, 'secret'>, label?: string): s
 const KEY_BYTES = 32
 const MAC_BYTES = 16
 const PREFIX = 'mac.'
-/** In base64url. */
+/** Characters in base64url. */
 const MAC_LENGTH = 22
 
-/** Signs with the first of its keys, and accepts the MAC of each. */
+/** Signs with the first key, and accepts the MAC of every key. */
 export class StateMac {
   readonly #keys: () => readonly string[]
   readonly #schema: string
 
-  /** `keys` gives those of the configuration in force; without one the proxy makes a random key. */
+  /** `keys` returns the keys of the configuration in force. If there are none, the proxy uses a random key. */
   constructor(keys: () => readonly string[], schema: string, runtime: Pick<Runtime, 'secret'>) {
     const ownKeys = [secretBytes(runtime, KEY_BYTES)]
     this.#keys = () => (keys().length > 0 ? keys() : ownKeys)
     this.#schema = schema
   }
 
-  /** The edit that signs the state of a server at `span`, of which `state` is the decoded text. */
+  /** The edit that signs the state of a server at `span`; `state` is the decoded text. */
   sign(call: Call, service: string, state: string, span: Span): readonly Edit[] {
     const [key = ''] = this.#keys()
     return [insertion(span.start + 1, `${PREFIX}${this.#mac(key, call, service, state)}.`, 'request-state')]
   }
 
   /**
-   * The edit that removes the MAC from the state of a retry, and which of these servers wrote the state; undefined where
-   * the state is of another server, request or principal.
+   * Returns the server that wrote the state, and the edit that removes the MAC; undefined if the state
+   * belongs to another server, request or principal.
    */
   verify(call: Call, services: readonly string[], state: string, span: Span): ReturnedInput | undefined {
     const length = PREFIX.length + MAC_LENGTH + 1
@@ -78,7 +78,7 @@ export class StateMac {
   }
 }
 
-/** The request that a state belongs to; its target is the name of the tool or prompt, or the URI of the resource. */
+/** The request to which a state belongs. Its target is the name of the tool or prompt, or the URI of the resource. */
 export function bindingOf({ frame, row, context }: Call): Record<'principal' | 'method' | 'target', string> {
   const target = frame.params.members.string(row.route.to === 'uri' ? 'uri' : 'name') ?? ''
   return { principal: context.principal ?? '', method: frame.method, target }

@@ -1,4 +1,4 @@
-// Checks a call's arguments against the tool's own schema, and makes the error.
+// Checks the arguments of a call against the tool's schema, and builds the error.
 
 import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
 import { type Call, toolFailure } from '../../calls/call.js'
@@ -12,10 +12,10 @@ import {
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { Target } from './catalog.js'
 
-/** The first requests of a session are answered before this. */
+/** Within this delay, the first requests of a session are answered. */
 const PREPARE_DELAY_MS = 5
 
-/** With which the JSON of null begins, and no other. */
+/** The first byte of the JSON `null`; no other JSON value begins with it. */
 const NULL = 0x6e
 
 /** The validators of tools, compiled when a tool is first called. */
@@ -28,20 +28,20 @@ export class ArgumentChecks {
     this.#log = log
   }
 
-  /** Compiles a first schema, which is most of what the first check takes, while no call waits for it. */
+  /** Compiles a first schema while no call waits, because that is most of the time of the first check. */
   prepare(runtime: Pick<Runtime, 'setTimer'>): void {
     if (this.#isPrepared) return
     this.#isPrepared = true
     runtime.setTimer(PREPARE_DELAY_MS, prepareValidators)
   }
 
-  /** Whether the arguments of a call fit its tool; a call whose arguments do not is settled. */
+  /** Whether the arguments of a call fit the schema of its tool; if not, the call is settled. */
   fits(call: Call, target: Target): boolean {
     const { frame } = call
     const span = frame.params.members.span('arguments')
     const first = span && frame.line[span.start]
     const isObject = first === OPEN_OBJECT
-    // Servers in Python take null for no arguments.
+    // Servers in Python accept null in place of no arguments.
     if (first !== undefined && !isObject && first !== NULL)
       call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
     else if (target.lane.config.argumentChecks === 'on') {

@@ -1,7 +1,7 @@
 // The catalog: public names, and for each the lane and the server's own name.
 //
-// A public name maps back through these tables and never by splitting it. A table is made of the lists of the lanes when it
-// is first asked, and again when one of them is another list.
+// These tables map a public name back; the proxy never splits the name. A table is built from the lists of
+// the lanes when it is first needed, and again when one of the lists has changed.
 
 import { offersTasks } from './client-tasks.js'
 import type { Line } from '../../jsonrpc/line.js'
@@ -21,13 +21,13 @@ export interface Target {
   readonly lane: CallTarget
   readonly item: ListItem
   readonly publicName: string
-  /** The text that is put in front of its description. */
+  /** The text in front of the tool's description. */
   readonly mark?: string | undefined
-  /** Of a tool: the addresses of its server that clients see otherwise. */
+  /** For a tool: the addresses of its server that clients see differently. */
   readonly apart?: ApartUris | undefined
 }
 
-/** The edits from the name that a client has sent, which stands at `span`, to the one that the server knows. */
+/** Replaces the name that a client sent, at `span`, with the name that the server knows. */
 export function nameEdits(
   span: Span | undefined,
   name: string,
@@ -42,11 +42,11 @@ interface Index {
   readonly sources: ReadonlyMap<CallTarget, readonly ListItem[]>
   readonly targets: readonly Target[]
   /**
-   * By public names, and of tools and prompts by the servers' own names and older ones where no item has that public name;
-   * undefined where several servers have one.
+   * Keyed by public names; for tools and prompts also by the servers' own names and older names, unless an
+   * item has that public name. Undefined if several servers have the name.
    */
   readonly byName: ReadonlyMap<string, Target | undefined>
-  /** By the name of the server: its addresses that clients see otherwise, since an earlier server lists them too. */
+  /** By server name: the addresses that clients see differently, because an earlier server lists them too. */
   readonly apart: ReadonlyMap<string, ApartUris>
   templates?: UriTemplates<Target>
 }
@@ -60,7 +60,7 @@ function isOf({ sources }: Index, lane: CallTarget, kind: ListKind): boolean {
 export class Catalog {
   readonly lanes: readonly CallTarget[]
   readonly view: CatalogView
-  /** Whether its clients can call tools as tasks. */
+  /** Whether the clients can call tools as tasks. */
   readonly hasTasks: boolean
   readonly #all: Catalogs
   readonly #indexes = new Map<ListKind, Index>()
@@ -78,10 +78,10 @@ export class Catalog {
   }
 
   /**
-   * The item with this public name, or with this own name where only one server has it; listed or not.
+   * The item with this public name, or with this own name if only one server has it; listed or not.
    *
-   * It is found as long as its own server lists the same. The lists of all others, which may be hundreds, are looked at for
-   * a list, and for a name that is not found so.
+   * A known item stays valid while its own server has the same list. The lists of all other servers, which
+   * may be hundreds, are compared only for a whole list, and for a name that is not found this way.
    */
   named(kind: ListKind, name: string): Target | undefined {
     const known = this.#indexes.get(kind)
@@ -105,21 +105,19 @@ export class Catalog {
     return apart.get(lane.config.name)
   }
 
-  /** The lanes that may have a resource which none lists and no template fits. */
+  /** The lanes that may have a resource which no server lists and no template fits. */
   unlisted(uri: string): CallTarget[] {
     if (!this.view.hasUri(uri)) return []
     return this.lanes.filter(({ view }) => view.facts?.capabilities.resources === true)
   }
 
-  /** The lane that lists this template, or the resource of this URI. */
   reference(uri: string): CallTarget | undefined {
     return this.#index('templates').byName.get(uri)?.lane ?? this.resource(uri)
   }
 
   /**
-   * One page of a list for a call, as raw JSON, behind the item that is the cursor: the last one of the page before.
-   *
-   * Undefined where the list has no such item.
+   * One page of a list for a call, as raw JSON. The cursor is the last item of the page before.
+   * @returns undefined if the list has no such item
    */
   page(
     kind: ListKind,
@@ -163,7 +161,7 @@ export class Catalog {
     const isFresh =
       known !== undefined &&
       this.lanes.every((lane) => isOf(known, lane, kind)) &&
-      // A tool names the address of its app, which is a resource.
+      // The address of a tool's app is a resource, so the tools depend on these addresses.
       (kind !== 'tools' || known.apart === this.#apart)
     if (isFresh) return known
     const index = this.#build(kind, known)
@@ -177,7 +175,7 @@ export class Catalog {
     const isListed = ({ item, lane }: Target): boolean =>
       item.withheld === undefined && (!item.needsTask || (this.hasTasks && offersTasks(lane)))
     const targets = all.filter(isListed)
-    // An item that is not listed is found by its name, so that the error can say why; it takes no name from a listed one.
+    // An unlisted item is found by name, so that the error gives the reason. It takes no listed item's name.
     const found = [...targets, ...all.filter((each) => !isListed(each))]
     const byName = new Map<string, Target | undefined>()
     for (const each of found) if (!byName.has(each.publicName)) byName.set(each.publicName, each)
@@ -201,7 +199,7 @@ export class Catalog {
         if (met.has(item.key)) return []
         met.add(item.key)
         const wanted = this.view.nameOf(config, kind, item.key)
-        // An item that no client gets takes no name from another one.
+        // A withheld item takes no name from another item.
         const isNamed = item.withheld === undefined
         const publicName = isNamed ? names.add({ service: config.name, original: item.key }, wanted) : wanted
         return [{ lane, item, publicName, mark, apart }]
@@ -213,7 +211,7 @@ export class Catalog {
     return items.flatMap((item) => this.view.item(lane.config, kind, item) ?? [])
   }
 
-  /** Resources keep their URIs; of two servers that list one, the first in configuration order has it, unless both are kept apart. */
+  /** Resources keep their URIs. If two servers list one URI, the later one gets a separate address if possible. */
   #plainTargets(kind: ListKind, sources: Index['sources']): Target[] {
     const targets = new Map<string, Target>()
     for (const lane of this.lanes) {
@@ -228,24 +226,24 @@ export class Catalog {
   }
 }
 
-/** Most warnings about names that are remembered as logged; beyond these nothing is new. */
+/** The limit of remembered warnings about names. Beyond it, no new warning is logged. */
 const REPORTED_MAX = 1024
 
 /**
- * The catalogs of a proxy's clients. Those that share all of their servers see the same names, so they share the tables of
- * them too: a session that only makes one call would spend more on these than on the call.
+ * The catalogs of a proxy's clients. Clients that share all of their servers see the same names, so they also
+ * share the tables: a session with a single call would spend more time on the tables than on the call.
  */
 export class Catalogs {
   readonly #log: LogSink
   readonly #reported = new Set<string>()
-  /** For each view and kind of client, those of the latest lanes. */
+  /** One catalog for each view and kind of client, made from the latest lanes. */
   #shared: readonly Catalog[] = []
 
   constructor(log: LogSink) {
     this.#log = log
   }
 
-  /** The catalog of a client with these lanes and this view; `hasTasks` says whether it can call tools as tasks. */
+  /** The catalog of a client with these lanes and this view; `hasTasks`: whether it can call tools as tasks. */
   of(lanes: readonly Lane[], view: CatalogView, hasTasks: boolean): Catalog {
     const make = (): Catalog => new Catalog(lanes, view, hasTasks, this)
     if (!lanes.every((lane) => lane.shared)) return make()
@@ -260,7 +258,7 @@ export class Catalogs {
     this.#shared = []
   }
 
-  /** Logs a warning about names once: an index is made again for each change of a list and for many clients. */
+  /** Logs a warning about names once, though the index is rebuilt for each change of a list and for many clients. */
   warn(service: string, message: string): void {
     const key = `${service} ${message}`
     if (this.#reported.has(key) || this.#reported.size >= REPORTED_MAX) return
@@ -281,7 +279,7 @@ function withApart(line: Line, edits: readonly Edit[], uris: ApartUris): readonl
   return bothEdits(edits, apartUriEdits(line, { start: 0, end: line.length }, uris))
 }
 
-/** The addresses of resources that are not the servers' own, by their servers; the map of before where nothing differs. */
+/** The addresses that clients see differently, by server; returns `before` if nothing differs. */
 function apartIn(
   targets: readonly Target[],
   kind: ListKind,
@@ -298,7 +296,7 @@ function apartIn(
   return isSameMap ? before : apart
 }
 
-/** The servers' own names: a name that several listed items have is none of theirs. */
+/** Adds the servers' own names. A name that several listed items have belongs to none of them. */
 function addOwnNames(
   byName: Map<string, Target | undefined>,
   targets: readonly Target[],
@@ -313,7 +311,7 @@ function addOwnNames(
   }
 }
 
-/** A name that an item has today is not an older name of another item. */
+/** Adds older names. A name that an item has now is not an older name of another item. */
 function addOlderNames(targets: readonly Target[], byName: Map<string, Target | undefined>): void {
   for (const found of targets)
     for (const [older, own] of found.lane.config.olderNames ?? [])

@@ -1,9 +1,9 @@
-// The tasks that clients may ask about: which server has each (MCP 2025-11-25, Utilities: tasks; the extension Tasks of
-// 2026-07-28).
+// The tasks that clients may ask about, and the server of each (MCP 2025-11-25, Utilities: tasks; the
+// extension Tasks of 2026-07-28).
 //
-// A task of a session is its client's. A task of the extension belongs to the principal that began it, on any connection,
-// and no other principal can ask about it. Ids stay as their servers wrote them. A client has no other way to tell its
-// tasks apart, so of two equal ids the later one is refused. An id that is not known here does not exist.
+// A task of a session belongs to its client. A task of the extension belongs to the principal that began it,
+// on any connection, and to no other. The proxy does not change ids. A client cannot distinguish two tasks
+// with one id, so the proxy refuses the later one. A task whose id is not in this table does not exist.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Call } from '../../calls/call.js'
@@ -31,9 +31,9 @@ import { itemList } from '../../mcp/list-items.js'
 /** The tasks of one client, or of one principal, and the requests about them. */
 export class TaskTable implements TaskKeeper {
   readonly #limits: Limits['session']
-  /** A session with tasks, a principal whose clients have no session, or a client that can have none. */
+  /** A session with tasks, a principal whose clients have no session, or a client that can have no tasks. */
   readonly #owner: 'session' | 'principal' | 'nobody'
-  /** By id; those that were asked about longest ago come first. */
+  /** By id. The tasks that were asked about longest ago come first. */
   readonly #tasks = new Map<string, Task>()
 
   constructor(limits: Limits['session'], owner: 'session' | 'principal' | 'nobody') {
@@ -49,7 +49,7 @@ export class TaskTable implements TaskKeeper {
     const { id, source } = task
     const { taskIdLengthMax } = this.#limits
     const own = this.#tasks.get(id)
-    // A server may answer calls of one principal with the same task.
+    // A server may answer several calls of one principal with the same task.
     const again = this.#owner === 'principal' && own?.source.service === source.service ? own : undefined
     const known = [own, source.find(id)]
     const taken = known.find((each) => each?.isOver === false && each !== again)
@@ -63,8 +63,8 @@ export class TaskTable implements TaskKeeper {
   }
 
   /**
-   * The error of a call that would begin one too many. A task that is over makes room, the oldest before others; of the tasks of
-   * a principal also the oldest that runs.
+   * The error of a call that would begin one task too many. A task that is over makes room, the oldest first.
+   * For a principal, the oldest running task also makes room.
    */
   #fullError(): ErrorBody | undefined {
     const { tasksMax } = this.#limits
@@ -89,7 +89,7 @@ export class TaskTable implements TaskKeeper {
   }
 
   /**
-   * Makes ready a call of a tool that may begin a task; gives its edits, or its error.
+   * Prepares a call of a tool that may begin a task; returns the edits of the call, or its error.
    *
    * The member `task` is cut for a server that runs no tasks (MCP, Tasks: task support and handling).
    */
@@ -107,10 +107,10 @@ export class TaskTable implements TaskKeeper {
     return isWanted ? cutNamed(members, ['task'], 'task') : NO_EDITS
   }
 
-  /** Takes over a request about one task; `only` is the server that has the tasks of a session that are not known here. */
+  /** Handles a request about one task. `only` is the server of the session's tasks that this table does not contain. */
   about(call: Call, lanes: readonly CallTarget[], only: CallTarget | undefined): void {
     const isDurable = this.#owner === 'principal'
-    // Only the proxy itself asks to follow one, for a client that has declared it.
+    // Only the proxy itself sends a request that follows a task, for a client that declared the extension.
     const isOwn = call.row.subscribes !== undefined
     if (this.#owner === 'nobody') return call.fail(methodNotFound(call.frame.method))
     const id = call.frame.params.members.string('taskId')
@@ -121,7 +121,7 @@ export class TaskTable implements TaskKeeper {
     const isElsewhere = isDurable && (task?.isGone === true || isOwn)
     if (task !== undefined) call.service = task.source.service
     if (task !== undefined && !isElsewhere) return task.request(call)
-    // Another connection may lead to a durable task too.
+    // A durable task is also reachable through another connection.
     const lane = isDurable ? lanes.find(({ config }) => config.name === task?.source.service) : only
     call.service ??= lane?.config.name
     if (lane === undefined) call.fail(taskNotFound(id))
@@ -142,7 +142,7 @@ export class TaskTable implements TaskKeeper {
     const sources = new Set([...this.#tasks.values()].flatMap(({ isGone, source }) => (isGone ? [] : source)))
     const isOwn = (task: Task): boolean => this.#tasks.get(task.id) === task
     const listed = await Promise.all([...sources].map((source) => source.list(isOwn)))
-    // Without the list of one server its tasks would look lost.
+    // Without the list of one server, the tasks of that server would look lost.
     const failed = listed.find((each) => 'code' in each)
     if (failed !== undefined) return call.fail(failed)
     const lines = listed.flatMap((each) => ('code' in each ? [] : each))
@@ -165,7 +165,7 @@ export function offersTasks({ keepsTasks, view }: CallTarget): boolean {
   return keepsTasks && view.facts?.capabilities.tasks !== undefined
 }
 
-/** The same by the extension, in which the server decides which call goes on as a task. */
+/** Whether the server offers the extension Tasks, in which the server decides which call becomes a task. */
 export function relaysTasks({ view: { facts } }: Described): boolean {
   return facts?.revision.era === 'stateless' && facts.capabilities.extensions.has(TASKS)
 }

@@ -13,15 +13,15 @@ import type { ServerConfig } from '../../upstream/contracts/server-config.js'
 import type { ServerView } from '../../upstream/contracts/upstream.js'
 
 export interface DescriptionOptions {
-  /** Of the instructions of all servers together. */
+  /** The limit for the instructions of all servers together, in characters. */
   readonly instructionsLengthMax: number
   /** Whether the client can call tools as tasks. */
   readonly hasTasks?: boolean
-  /** Whether the client says with each request what it is, and so can have the extension Tasks. */
+  /** Whether each request describes the client, so that the client can have the extension Tasks. */
   readonly isStateless?: boolean
 }
 
-/** In configuration order; a server that has not said yet is presumed to offer everything. */
+/** Servers are in configuration order. A server that has not answered yet is presumed to offer everything. */
 export function describeServers(
   servers: readonly DescribedServer[],
   view: CatalogView,
@@ -29,7 +29,7 @@ export function describeServers(
   { instructionsLengthMax, hasTasks, isStateless }: DescriptionOptions,
 ): ServerDescription {
   const reachable = servers.filter(({ view }) => view.state !== 'error')
-  // With no capabilities a client would not even ask, and so never see the error.
+  // Without capabilities, a client would never ask, and never see the error.
   const described = reachable.length > 0 ? reachable : servers
   const capabilities = described.map(({ view }) => view.facts?.capabilities ?? presumedCapabilities)
   const ofTasks = hasTasks === true ? described.filter(({ keepsTasks }) => keepsTasks) : []
@@ -46,7 +46,7 @@ export function describeServers(
   }
 }
 
-/** Of servers that have the same one, the first says its settings. */
+/** If several servers have the same extension, the settings of the first one count. */
 function shownExtensions(
   servers: readonly DescribedServer[],
   isAlone: boolean,
@@ -64,14 +64,14 @@ function shownExtensions(
 export interface DescribedServer {
   readonly config: ServerConfig
   readonly view: Pick<ServerView, 'before' | 'facts' | 'failure' | 'state'>
-  /** Whether a task of the client can be its own. */
+  /** Whether the client can own a task at this server. */
   readonly keepsTasks?: boolean
 }
 
-/** Of one server; more says nothing that a person could not find in the log. */
+/** The limit for one server, in characters. The log has the details. */
 const PROBLEM_LENGTH_MAX = 300
 
-/** One server's words are passed as they are; those of several stand under their names. The last lines name the servers that are not ready. */
+/** Instructions of a single server pass unchanged, others get headings. The last lines name unready servers. */
 function instructionsOf(lanes: readonly DescribedServer[], lengthMax: number): string | undefined {
   const down = statusLines(lanes)
   const said = lanes.flatMap((lane) => {
@@ -98,7 +98,7 @@ function problemIn(name: string, message: string): string {
   return problem.slice(0, PROBLEM_LENGTH_MAX)
 }
 
-/** Names the servers that cannot be used, and those that are starting and show nothing yet; undefined when there are none. */
+/** Names the servers that cannot be used, and those that start and list nothing yet; undefined if there are none. */
 function statusLines(servers: readonly DescribedServer[]): string | undefined {
   const [down, failed, starting]: [string[], string[], string[]] = [[], [], []]
   for (const server of servers) {

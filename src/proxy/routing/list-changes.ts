@@ -1,7 +1,7 @@
 // Merges the `list_changed` notifications for one client.
 //
-// Servers that come and go each announce their part. The client gets one notification of each kind when all
-// of it has happened, and none for a list that is the same as before.
+// Each server that appears or disappears announces its changes. The client gets one notification of each kind
+// after all of the changes, and none for a list that is the same as before.
 
 import type { Target } from './catalog.js'
 import { isSameApart } from '../../mcp/apart-uris.js'
@@ -11,7 +11,7 @@ import type { Router, RoutingContext } from './router.js'
 
 export interface ListsReader {
   readonly isReady: boolean
-  /** Some lists look different now: these are the notifications, each once, though two lists have one notification. */
+  /** Sends the notifications for lists that have changed. Two lists may share one method. */
   tellChanges(methods: ReadonlySet<string>): void
 }
 
@@ -19,7 +19,7 @@ export class ListChanges {
   readonly #client: ListsReader
   readonly #lists: Pick<Router, 'shown'>
   readonly #context: RoutingContext
-  /** Each list at the time when the client got it, or got the last notification of a change of it. */
+  /** Each list as it was when the client last got it, or was last notified of its change. */
   readonly #seen = new Map<ListKind, readonly Target[]>()
   readonly #pending = new Set<ListKind>()
   #isScheduled = false
@@ -43,7 +43,7 @@ export class ListChanges {
     this.#pauses++
   }
 
-  /** Ends one `pause`; `changed` follows. */
+  /** Ends one `pause`. The caller must call `changed` next. */
   resume(): void {
     this.#pauses--
   }
@@ -56,7 +56,7 @@ export class ListChanges {
     this.notifySoon()
   }
 
-  /** Notifies the client of the pending changes, a little later and once it is ready. */
+  /** Notifies a client that is ready of the pending changes, after a short delay. */
   notifySoon(): void {
     if (!this.#client.isReady || this.#isScheduled || this.#pending.size === 0) return
     this.#isScheduled = true

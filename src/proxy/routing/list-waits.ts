@@ -1,10 +1,10 @@
 // How long lists, and calls of one client, wait for servers that are starting.
 //
-// Most clients list once, directly after `initialize`, and never see an item that comes later. A client also gives a server
-// up that does not answer in time. So a list waits for servers, but never longer than its client does. A call by name waits
-// for the servers that may have the name, for as long as the call may take. Each news of a server makes the waiting calls be
-// looked at again, and so does one timer. They go on in the order in which they came, a call that is given up leaves nothing
-// behind, and a reload exchanges the servers that the others wait for.
+// Most clients list once, directly after `initialize`, and never see an item that appears later. A client
+// also gives up a server that does not answer in time. So a list waits for servers, but never longer than its
+// client does. A call by name waits for the servers that may have the name, up to the limit of the call. Each
+// news of a server, and one timer, make the proxy check the waiting calls. The calls continue in the order of
+// their arrival. A reload exchanges the servers for which calls wait.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Call, ClientPort } from '../../calls/call.js'
@@ -17,21 +17,21 @@ import type { Timer } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import type { Router, RoutingContext } from './router.js'
 
-/** A list waits this long when something is kept, for servers of which nothing is kept, from their start on. */
+/** If some lists are kept, a list waits this long for servers of which nothing is kept, from their start on. */
 const KEPT_WAIT_MS = 1500
 
-/** Servers that list within this time of each other stand in one list when nothing is kept. */
+/** If nothing is kept, servers that list within this time of each other appear in one list. */
 const QUIET_MS = 3000
 
 interface ListTimes {
-  /** Without a configured time, a list is answered earlier where something can be shown. */
+  /** Without a configured time, a list is answered earlier if it can show something. */
   readonly isConfigured: boolean
   readonly ms: number
 }
 
 /**
- * `configuredMs` is `startupGraceMs`; `hasToken` says whether the request has a progress token, and `waitedMs` how long the
- * client had waited before any server could start.
+ * `configuredMs` is `startupGraceMs`. `hasToken` says whether the request has a progress token. `waitedMs` is
+ * the time that the client waited before any server could start.
  */
 export function listTimes(
   client: string | undefined,
@@ -43,21 +43,20 @@ export function listTimes(
   return { isConfigured: false, ms: Math.max(0, patienceMs(client, hasToken) - waitedMs) }
 }
 
-/** The servers that a list still lacks. */
 function missingOf(lanes: readonly CallTarget[], kind: ListKind): readonly CallTarget[] {
   const isSomeShown = lanes.some(({ view }) => view.isShown(kind))
-  // A server that did not answer at its last start delays nothing. But an empty list looks as if there were nothing.
+  // A server that was silent at its last start delays nothing. But an empty list looks as if nothing existed.
   return lanes.filter(
     ({ view }) =>
       !view.isShown(kind) && view.isComing(kind) && (!isSomeShown || view.before.kind !== 'silent'),
   )
 }
 
-/** The time from which a list is answered with the items that have come, in monotonic milliseconds. */
+/** The time from which a list is answered with the available items, in monotonic milliseconds. */
 export function answerAt(lanes: readonly CallTarget[], kind: ListKind, times: ListTimes): number {
   const missing = missingOf(lanes, kind)
   if (missing.length === 0) return -Infinity
-  // A list of tools must not be empty. Many servers have no prompts and resources, so these lists follow the tools.
+  // A list of tools must not be empty. Many servers lack prompts and resources, which follow the tools.
   const isFilled = ({ view }: CallTarget): boolean =>
     view.isShown(kind) && (kind !== 'tools' || view.items(kind).length > 0)
   const isSomeKept = lanes.some((lane) => lane.view.wasKept && isFilled(lane))
@@ -65,7 +64,7 @@ export function answerAt(lanes: readonly CallTarget[], kind: ListKind, times: Li
   return quietAt(lanes.filter(isFilled), missing, kind === 'tools' ? ['tools'] : listKinds, times)
 }
 
-/** From when on it is not worth waiting for `missing`: no other server has listed lately, or the time is over. */
+/** When the wait for `missing` ends: no other server has listed lately, or the time is over. */
 function quietAt(
   lanes: readonly CallTarget[],
   missing: readonly CallTarget[],
@@ -83,18 +82,18 @@ function lastStartOf(lanes: readonly CallTarget[]): number {
   return Math.max(...lanes.map(({ view }) => view.startedAt ?? -Infinity))
 }
 
-/** The name that a call asks for, and the servers that may have it. */
+/** The name that a call uses, and the servers that may have it. */
 export interface Wanted {
   readonly kind: 'tools' | 'prompts'
   readonly name: string
-  /** Whether a server has it that has listed. */
+  /** Whether a server that has listed has the name. */
   isThere(): boolean
-  /** The servers that may have it; where the name reads as one of theirs, no other server is waited for, or started. */
+  /** The servers that may have the name. If the name has the prefix of one of them, no other server is waited for. */
   readonly candidates: () => { readonly lanes: readonly CallTarget[]; readonly isClaimed: boolean }
 }
 
 interface Wait {
-  /** From when on it does not wait any more, as things are now. */
+  /** The time when the wait ends, as far as is known now. */
   readonly dueAt: () => number
   readonly run: () => void
 }
@@ -115,12 +114,12 @@ export class ListWaits {
     this.#waiting = new CallQueue(context.runtime, context.limits.session.waitingBytesMax)
   }
 
-  /** Runs `run` once every server has listed these or could not, or the time of the list is over. */
+  /** Calls `run` once every server has listed this kind or failed, or when the time for the list is over. */
   whenListable(call: Call, kind: ListKind, run: () => void): void {
     for (const { view } of this.#lanes) view.want([kind], 'list')
     const times = this.#timesOf(call)
     const dueAt = (): number => answerAt(this.#lanes, kind, times)
-    // The client may kill the proxy as soon as it has the answer.
+    // Write first: the client may kill the proxy as soon as it has the answer.
     const answer = (): void => {
       this.#context.keepLists()
       run()
@@ -128,7 +127,7 @@ export class ListWaits {
     this.#hold(call, { dueAt, run: answer })
   }
 
-  /** The same, for a call that must not rely on what was kept of an earlier start; of the servers that it concerns. */
+  /** Like `whenListable`, for a call that must not rely on lists kept from an earlier start. */
   whenListed(
     call: Call,
     kinds: readonly ListKind[],
@@ -143,13 +142,13 @@ export class ListWaits {
     this.#hold(call, { dueAt, run })
   }
 
-  /** Runs `run` once a server has listed the name, or the servers that may have it have listed; the call fails when its time is over. */
+  /** Calls `run` once a server has listed the name, or all candidates have listed; fails the call after its time. */
   whenNamed(call: Call, wanted: Wanted, run: () => void): void {
     const hurried = new Set<CallTarget>()
     const pending = (): CallTarget[] => this.#pending(call, wanted, hurried)
     const awaited = pending()
     if (awaited.length === 0) {
-      // Any server may have the name, until a reload brings the one whose prefix it has.
+      // Any server may have the name, until a reload adds the server whose prefix the name has.
       const concerned = (): readonly CallTarget[] =>
         wanted.isThere() || wanted.candidates().isClaimed ? [] : this.#lanes
       return this.whenListed(call, [wanted.kind], run, concerned)
@@ -166,9 +165,7 @@ export class ListWaits {
     this.#hold(call, { dueAt, run: goOn }, expired)
   }
 
-  /**
-   * Resolves when what is on its way to the client has come, or is not waited for any more; undefined when nothing is.
-   */
+  /** Resolves when the lists on their way have arrived, or are given up; undefined if nothing is pending. */
   quiet(): Promise<void> | undefined {
     const times = this.#timesOf()
     return this.#until(() => {
@@ -178,24 +175,24 @@ export class ListWaits {
     })
   }
 
-  /** Resolves when the first start of each server has ended, or has taken `ms`; undefined where that is so. */
+  /** Resolves when the first start of each server has ended, or has taken `ms`; undefined if no wait is needed. */
   opened(ms: number): Promise<void> | undefined {
     const waitMs = Math.min(ms, this.#timesOf().ms)
     return this.#until(() => lastStartOf(this.#lanes.filter(({ view }) => view.isStarting)) + waitMs)
   }
 
-  /** Resolves when these have listed what they have, or could not; undefined where that is done. */
+  /** Resolves when these servers have listed all of their items or failed; undefined if no wait is needed. */
   allListed(lanes: readonly CallTarget[]): Promise<void> | undefined {
     return this.#until(() => (lanes.some(({ view }) => view.isPending) ? Infinity : -Infinity))
   }
 
   /**
-   * Releases what is due: a server has news, has left the configuration, or the timer has run out.
+   * Runs the waits that are due, after news of a server, a reload, or the timer.
    *
-   * All of them are chosen before the first goes on: one that has to wait once more must not fall behind the next.
+   * All are chosen before the first runs, so that a call which waits again does not fall behind the next one.
    */
   look(): void {
-    // A call that goes on looks whether another one was before it.
+    // A call that continues calls `look` again.
     if (this.#isLooking || (this.#waiting.size === 0 && this.#watches.size === 0)) return
     this.#isLooking = true
     const now = this.#now
@@ -253,7 +250,7 @@ export class ListWaits {
     this.#schedule()
   }
 
-  /** The servers that may have a name and have not listed, which start or list now. */
+  /** The servers that may have a name, have not listed it, and are now starting or listing. */
   #pending(call: Call, { kind, candidates }: Wanted, hurried: Set<CallTarget>): CallTarget[] {
     const { lanes } = candidates()
     for (const lane of lanes) {
@@ -265,7 +262,7 @@ export class ListWaits {
   }
 }
 
-/** Why a name is not known in time: there is no place for a process of its server, or the server is slow. */
+/** The error if a name is not known in time: no process slot is free for its server, or the server is slow. */
 function stillStarting([lane]: readonly CallTarget[], name: string, ms: number): ErrorBody {
   const service = lane?.config.name ?? ''
   const { reason, body } = lane?.view.failure ?? {}

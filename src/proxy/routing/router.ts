@@ -1,4 +1,4 @@
-// The servers of one client, and from a call to the lane that answers it.
+// Routes each call of one client to the lane of the server that answers it.
 
 import type { ArgumentChecks } from './argument-checks.js'
 import { type Catalog, type Catalogs, nameEdits, type Target } from './catalog.js'
@@ -38,44 +38,42 @@ import type { Runtime } from '../../runtime/runtime.js'
 import type { CallTarget, Lane, Upstream } from '../../upstream/contracts/upstream.js'
 import { membersAt } from '../../jsonrpc/members.js'
 
-/** Decides whether a call of a tool may go to its server, by limits and confirmations; every route to a tool passes it. */
+/** Decides whether a tool call may go to its server, by limits and confirmations. Every route to a tool passes it. */
 export interface CallPolicy {
   /**
-   * Calls `go`, now or later, when the call may go to its server. Otherwise the policy settles the call.
+   * Calls `go`, now or later, if the call may go to its server. Otherwise the policy settles the call.
    *
-   * `edits` are those that the call gets on its way. The call comes here once more when a reload has replaced its server.
+   * `edits` are the call's edits so far. After a reload replaced the server, the call is admitted once more.
    */
   admit(call: Call, target: Target, edits: readonly Edit[], go: () => void): void
-  /** The server of a call wants the same request again, with answers of the client. */
+  /** Called when the server wants the same request again, with answers of the client. */
   continues(call: Call): void
 }
 
 export interface RoutingContext {
   readonly checks: ArgumentChecks
-  /** The policy in force; there is none unless the configuration has limits or confirmations. */
+  /** The policy in force; undefined unless the configuration has limits or confirmations. */
   policy(): CallPolicy | undefined
   readonly gate: CallGate | undefined
   readonly runtime: Runtime
   keepLists(): void
-  /** How long the answer to `initialize` does, at most. */
+  /** The longest time that the answer to `initialize` waits for servers. */
   readonly initializeGraceMs: number
-  /** How long lists wait for servers that start, where the configuration says so. */
+  /** How long lists wait for servers that start, if the configuration sets it. */
   readonly startupGraceMs: number | undefined
   readonly limits: Pick<Limits, 'session'>
 }
 
-/** A client whose calls are routed. */
 export interface RoutedClient extends ClientPort, ListsReader {
-  /** The tasks of its principal, where it has no session. */
+  /** The tasks of the client's principal; absent for a client with a session. */
   readonly tasks?: TaskTable
   readonly view: CatalogView
 }
 
-/** One client's lanes, one for each server in configuration order, and the way of its calls to them. */
 export class Router {
-  /** Resolves when `initialize` can be answered; undefined when no server has to be waited for. */
+  /** Resolves when the proxy can answer `initialize`; undefined if no server has to be waited for. */
   readonly settled: Promise<unknown> | undefined
-  /** The client wants log messages from this level on. */
+  /** The client wants log messages of this level and above. */
   logLevel: string | undefined
   lanes: readonly Lane[]
   readonly #client: RoutedClient
@@ -86,9 +84,9 @@ export class Router {
   readonly #changes: ListChanges
   readonly #waits: ListWaits
   #catalog: Catalog
-  /** All lanes of the client: also those opened for the next exchange, and those on which only earlier calls still run. */
+  /** All lanes of the client, also lanes for the next exchange, and lanes on which only earlier calls still run. */
   readonly #entered = new Map<Upstream, Lane>()
-  /** Servers have left the configuration, so a state that does not say whose it is may be of one of them. */
+  /** Whether servers have left the configuration. A state that does not name its server may belong to one of them. */
   #hasLostSome = false
 
   constructor(
@@ -103,7 +101,7 @@ export class Router {
     this.#catalogs = catalogs
     this.#onLeave = onLeave
     this.lanes = this.#enter(upstreams)
-    // A client that calls before it opens a session stays what it was then.
+    // A client that calls before `initialize` keeps the profile that it had then.
     const hasTasks = client.profile.hasTasks === true
     this.#tasks = client.tasks ?? new TaskTable(context.limits.session, hasTasks ? 'session' : 'nobody')
     this.#catalog = catalogs.of(this.lanes, client.view, hasTasks)
@@ -118,13 +116,12 @@ export class Router {
     void coming.then(() => this.tellChanges())
   }
 
-  /** The names of its servers. */
   get services(): readonly string[] {
     return this.lanes.map(({ config }) => config.name)
   }
 
   get processes(): SessionProcess[] {
-    // In configuration order; behind them those that come or go with a reload.
+    // In configuration order, followed by the lanes that a reload adds or removes.
     const own = [...new Set([...this.lanes, ...this.#entered.values()])].filter(({ shared }) => !shared)
     return own.flatMap(({ config, pids }) => pids.map((pid) => ({ server: config.name, pid })))
   }
@@ -144,7 +141,7 @@ export class Router {
     return this.lanes.some(({ view }) => (view.facts?.capabilities ?? presumedCapabilities)[feature])
   }
 
-  /** The lists of some server have changed; without kinds, a server has other news that calls may wait for. */
+  /** Called when the lists of a server have changed; without kinds, for other news that calls may wait for. */
   changed(kinds: readonly ListKind[]): void {
     this.#changes.changed(kinds)
     this.#waits.look()
@@ -156,7 +153,7 @@ export class Router {
     this.#prepareChecks()
   }
 
-  /** Most clients call a tool soon after there are some. */
+  /** Most clients call a tool soon after they see one. */
   #prepareChecks(): void {
     const { checks, runtime } = this.#context
     const isChecked = this.lanes.some(
@@ -178,7 +175,7 @@ export class Router {
     for (const lane of this.#entered.values()) lane.read(this.#client, on)
   }
 
-  /** Resolves when what only this client used has ended; undefined when there was nothing. */
+  /** Resolves when the servers that only this client used have ended; undefined if there were none. */
   leave(): Promise<unknown> | undefined {
     this.#onLeave()
     const leaving = [...this.#entered.values()].flatMap((lane) => lane.leave(this.#client) ?? [])
@@ -186,7 +183,7 @@ export class Router {
     return leaving.length === 0 ? undefined : Promise.all(leaving)
   }
 
-  /** Opens what the client will reach, and resolves when it is listed; until `exchange` nothing else changes. */
+  /** Opens the lanes that the client will reach, and resolves when they are listed. `exchange` changes the others. */
   async prepare(upstreams: readonly Upstream[]): Promise<void> {
     this.#changes.pause()
     const entered = this.#enter(upstreams)
@@ -196,38 +193,36 @@ export class Router {
     await this.#waits.allListed(coming)
   }
 
-  /** From now on the client reaches these, with the log level and the subscriptions that it has. */
+  /** Switches the client to these servers, and moves its log level and subscriptions to them. */
   exchange(upstreams: readonly Upstream[]): void {
     const before = this.lanes
     this.lanes = this.#enter(upstreams)
     this.#catalog = this.#catalogs.of(this.lanes, this.#client.view, this.#catalog.hasTasks)
     const left = before.filter((lane) => !this.lanes.includes(lane))
-    // A view may hide resources from now on of servers that stay.
+    // The new rules of a view may hide resources of servers that stay.
     for (const lane of this.#client.view.name === '' ? left : before)
       for (const uri of lane.takeSubscriptions(this.#client)) this.#follow(uri, lane.config.name)
     this.#hasLostSome ||= left.some(({ config: { name } }) => !this.services.includes(name))
-    // Calls that have not begun on a server that is gone go to its successor, or fail.
+    // Calls that have not begun on a removed server go to its successor, or fail.
     for (const call of left.flatMap((lane) => lane.release(this.#client))) this.#reroute(call)
     this.#waits.look()
     for (const upstream of upstreams) if (!this.#client.view.hasServer(upstream.config)) this.forget(upstream)
   }
 
-  /** Ends one `prepare`: the client gets a notification for each list that differs from the one it has. */
+  /** Ends one `prepare`. The client gets a notification for each list that differs from the list that it has. */
   tellChanges(): void {
     this.#changes.resume()
     this.#client.listsChanged(listKinds)
   }
 
-  /** The server is gone, and no call runs there any more. */
+  /** Called when the server is gone and no call runs there any more. */
   forget(upstream: Upstream): void {
     const lane = this.#entered.get(upstream)
     this.#entered.delete(upstream)
     void lane?.leave(this.#client)
   }
 
-  // Calls:
-
-  /** Takes a call over; it is settled by the lane that gets it, or here. */
+  /** Routes a call. The lane that gets the call settles it, or the router does. */
   route(call: Call): void {
     const refused = this.#context.gate?.refusal(call.frame.method)
     if (refused !== undefined) return call.fail(refused)
@@ -252,7 +247,7 @@ export class Router {
     }
   }
 
-  /** The server that announces extensions says itself whether it has the method. */
+  /** Passes the call to a server that announces extensions: the server knows whether it has the method. */
   #ofExtension(call: Call): void {
     const lane = soleServer(this.lanes, this.#client.view)
     const refused = methodNotFound(call.frame.method)
@@ -264,14 +259,14 @@ export class Router {
     else pass()
   }
 
-  /** Another server has taken the place of the one that a call was for; answers for that one reach no other. */
+  /** Handles a call whose server was replaced. Answers for the old server must not reach another one. */
   #reroute(call: Call): void {
     const { pinnedTo } = call
     if (pinnedTo === undefined) this.route(call)
     else call.failTool(inputRefused(pinnedTo, 'another server has taken its place since'))
   }
 
-  /** The one server, where its client has opened it by itself and sees all of it. */
+  /** The one server, if the client opened it itself and sees all of it. */
   get #whole(): CallTarget | undefined {
     return this.#client.opening === undefined ? undefined : this.lanes[0]
   }
@@ -284,7 +279,7 @@ export class Router {
 
   /** Calls `use` with the item of this name, now or when the servers that may have it have listed. */
   #named(call: Call, kind: 'tools' | 'prompts', name: string, use: (target: Target) => void): void {
-    // A call that came before goes on before this one.
+    // Earlier calls continue before this one.
     this.#waits.look()
     const target = this.#there(kind, name)
     if (target !== undefined) return use(target)
@@ -298,7 +293,7 @@ export class Router {
     this.#waits.whenNamed(call, wanted, () => {
       const late = this.#catalog.named(kind, name)
       const lanes = late === undefined ? this.#candidates(kind, name).lanes : [late.lane]
-      // A reload may have brought a lane that has listed nothing yet.
+      // A reload may have added a lane that has listed nothing yet.
       const isNew = lanes.some((lane) => !lane.listed.has(kind) && !awaited.includes(lane))
       if (isNew) this.#named(call, kind, name, use)
       else if (late !== undefined) use(late)
@@ -306,13 +301,13 @@ export class Router {
     })
   }
 
-  /** Undefined also for an item that is only known from an earlier start: it may be gone, or want other arguments. */
+  /** Undefined also for an item that is only known from an earlier start: it may be gone, or need other arguments. */
   #there(kind: 'tools' | 'prompts', name: string): Target | undefined {
     const target = this.#catalog.named(kind, name)
     return target?.lane.listed.has(kind) === true ? target : undefined
   }
 
-  /** The servers that may have a name which none has listed; a server that had it at an earlier start is the only one. */
+  /** The servers that may have an unlisted name. A server that had it at an earlier start is the only candidate. */
   #candidates(kind: 'tools' | 'prompts', name: string): ReturnType<Wanted['candidates']> {
     const kept = this.#catalog.named(kind, name)?.lane
     if (kept?.listed.has(kind) === false) return { lanes: [kept], isClaimed: true }
@@ -350,7 +345,7 @@ export class Router {
     else policy.admit(call, target, edits, () => this.#admitted(call, target, edits))
   }
 
-  /** While a person was asked, the tool may have changed, and another server may have taken the place of this one. */
+  /** While a person was asked, the tool may have changed, or another server may have replaced this one. */
   #admitted(call: Call, target: Target, edits: readonly Edit[]): void {
     const withheld = refusalOf(this.#catalog.named('tools', target.publicName) ?? target)
     if (withheld !== undefined) call.fail(withheld)
@@ -383,7 +378,7 @@ export class Router {
     this.#toLane(call, lane, bothEdits(edits, more))
   }
 
-  /** Answers and the state of a server reach no other one: of several that may have asked, none gets them. */
+  /** Sends answers and a state only to the server that asked. If several servers may have asked, the call fails. */
   #retryRead(
     call: Call,
     uri: string,
@@ -398,7 +393,7 @@ export class Router {
     else this.#read(call, uri, lane, edits)
   }
 
-  /** No server lists the resource and no template fits: those that may have it are asked one by one, in the order of `Catalog.unlisted`. */
+  /** No server lists the resource and no template fits: asks the servers that may have it one by one. */
   #askInTurn(call: Call, uri: string, [lane, ...rest]: readonly CallTarget[]): void {
     if (lane === undefined) return call.fail(resourceNotFound(uri))
     if (rest.length === 0) return this.#toLane(call, lane, NO_EDITS)
@@ -426,7 +421,7 @@ export class Router {
     })
   }
 
-  /** Waits only for the server that has the resource, where the catalog knows it. */
+  /** Waits only for the server that has the resource, if the catalog knows it. */
   #awaitReference(call: Call, uri: string): void {
     const known = this.#catalog.reference(uri)
     const then = (): void => {
@@ -449,11 +444,9 @@ export class Router {
     if (page !== undefined) call.settle({ kind: 'result', result: page })
     else call.fail(refusal ?? invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
     this.#changes.markShown(kind)
-    // A client without a session is never ready.
+    // A client without a session is never ready, so the checks are prepared here.
     if (kind === 'tools') this.#prepareChecks()
   }
-
-  // Its lanes:
 
   #enter(upstreams: readonly Upstream[]): Lane[] {
     const seen = upstreams.filter(({ config }) => this.#client.view.hasServer(config))
@@ -477,13 +470,13 @@ export class Router {
   }
 }
 
-/** Whether the state that this call brings back may be of this server. */
+/** Whether this server may have written the state that the call returns. */
 function mayHaveWritten(lane: CallTarget, { returned }: Call): boolean {
   const service = returned?.service ?? lane.config.name
   return lane.view.facts?.revision.era === 'stateless' && service === lane.config.name
 }
 
-/** A server without completions completes nothing, which is an answer. */
+/** For a server without completions, the proxy answers with an empty completion. */
 function complete(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
   call.service = lane.config.name
   if (lane.view.facts?.capabilities.completions !== false) lane.call(call, edits)
@@ -492,7 +485,7 @@ function complete(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
 
 // The errors for servers that are down, and for names that no server has.
 
-/** Why no server can be used, or can list: an empty list would look as if there were nothing. */
+/** The error if no server can list, because an empty list would look as if there were no items. */
 function refusalOfAll(lanes: readonly CallTarget[], kind: ListKind): ErrorBody | undefined {
   const [only, ...others] = lanes
   if (only === undefined || !lanes.every((lane) => cannotList(lane, kind))) return undefined
@@ -501,7 +494,7 @@ function refusalOfAll(lanes: readonly CallTarget[], kind: ListKind): ErrorBody |
   return only.view.failure && unavailable(only)
 }
 
-/** The client does not wait any longer for what it lists. */
+/** The server still starts, but the client's list does not wait for it any longer. */
 function isStarting({ view }: CallTarget, kind: ListKind): boolean {
   return !view.isShown(kind) && view.isComing(kind)
 }
@@ -512,7 +505,7 @@ function cannotList(lane: CallTarget, kind: ListKind): boolean {
   return !lane.listed.has(kind) && lane.view.items(kind).length === 0 && failure !== undefined
 }
 
-/** A server that has never said what it has is down, even while it is being tried again. */
+/** A server that has never listed is down, even while the proxy starts it again. */
 function isDown(lane: CallTarget, kind: ListKind): boolean {
   return !lane.listed.has(kind) || (lane.view.state === 'error' && lane.view.failure?.body !== undefined)
 }
@@ -525,7 +518,7 @@ function unavailable({ config: { name }, view: { failure } }: CallTarget): Error
 
 const NEAREST_MAX = 3
 
-/** Fails a call: the server that may have the name is down, or the error names those of the catalog that are like it. */
+/** Fails a call: the server that may have the name is down, or the error suggests similar names of the catalog. */
 function failUnknownName(
   call: Call,
   { kind, name }: { readonly kind: 'tools' | 'prompts'; readonly name: string },

@@ -8,20 +8,20 @@ export interface SessionProcess {
   readonly pid: number
 }
 
-/** One client: who it says it is, and which processes run for it alone. */
+/** One client: its claimed name and version, and the processes that run for it alone. */
 export interface SessionStatus {
-  /** Cut to 200 characters each; undefined for one that calls without `initialize`. */
+  /** Name and version, cut to 200 characters each; undefined for a client that calls without `initialize`. */
   readonly client: ClientInfo | undefined
-  /** Its view, as in `profile:review` or `server:github`; undefined is everything. */
+  /** The client's view, such as `profile:review` or `server:github`; undefined if the client sees everything. */
   readonly view?: string | undefined
-  /** How many tools it sees; undefined before it has asked for something, and for one that calls without `initialize`. */
+  /** How many tools the client sees; undefined before its first call, and for a client without `initialize`. */
   readonly tools?: number | undefined
   /** The protocol version that was negotiated, or is assumed until then. */
   readonly revision: string
-  /** When it was attached, in milliseconds since 1970. */
+  /** When the client attached, in milliseconds since 1970. */
   readonly connectedAtMs: number
-  /** Empty for a client that shares every process it uses. */
+  /** Empty for a client that shares every process that it uses. */
   readonly processes: readonly SessionProcess[]
-  /** Bytes that it has not read yet; 0 for one without a session, whose connections may be those of others too. */
+  /** Bytes that the client has not read yet; 0 for a client without a session, which may share its connections. */
   readonly unreadBytes: number
 }

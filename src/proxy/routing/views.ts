@@ -1,9 +1,9 @@
 // The part of the servers that a client sees: everything, a profile, or one server under its own names.
 //
-// Lists, calls, prompts, resources, completions, subscriptions and notifications of changes all go through the tables that
-// `Catalog` makes of the lanes and the view of a client. The names and patterns of a profile are those that clients without
-// one see. A view stays the same object when a reload changes its rules, so that its clients keep their sessions and get a
-// notification of each list that differs.
+// Lists, calls, prompts, resources, completions, subscriptions and change notifications all use the tables
+// that `Catalog` makes of the lanes and the view of a client. The rules of a profile use the names that
+// clients without a profile see. A reload changes the rules of a view but keeps the object, so that its
+// clients keep their sessions and get a notification of each list that differs.
 
 import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import type { Call } from '../../calls/call.js'
@@ -18,7 +18,7 @@ import type { NamePatterns, ViewRules } from '../../upstream/contracts/view-rule
 /** The views of a proxy, by keys such as `profile:review` and `server:github`. */
 export class Views {
   readonly #whole = new CatalogView('')
-  /** Those that are gone stay, and see nothing: there are as many as names were ever configured. */
+  /** Removed views stay and show nothing. Their number is limited by the names that were ever configured. */
   readonly #views = new Map<string, CatalogView>()
 
   change(profiles: ReadonlyMap<string, ViewRules>, servers: readonly string[]): void {
@@ -37,7 +37,7 @@ export class Views {
     }
   }
 
-  /** Everything without a key; undefined where there is no such view, or none any more. */
+  /** Without a key, the view of everything; undefined for an unknown or removed view. */
   of(key: string | undefined): CatalogView | undefined {
     const view = key === undefined ? this.#whole : this.#views.get(key)
     return view?.isGone === false ? view : undefined
@@ -62,20 +62,20 @@ const EVERYTHING: ViewRules = {
 
 type Match = (name: string) => boolean
 
-/** Rules with their patterns compiled; a pattern that every name fits is undefined. */
+/** Rules with compiled patterns; undefined replaces a pattern that every name fits. */
 interface ReadRules extends ViewRules {
   readonly shows: Readonly<Record<ListKind, Match | undefined>>
   readonly hasUri: Match | undefined
 }
 
 export class CatalogView {
-  /** Separates it from all other views of the proxy; empty for that of everything. */
+  /** The key of the view; empty for the view of everything. */
   readonly name: string
-  /** Whether it is a profile, which may hide items of servers. */
+  /** Whether the view is a profile, which may hide items of servers. */
   readonly isProfile: boolean
   isGone = false
   #rules: ReadRules
-  /** Tools without the parameters that are set; a tool is one object each time. */
+  /** Tools without the preset parameters, kept so that a tool is the same object each time. */
   #reduced = new WeakMap<ListItem, ListItem>()
 
   constructor(name: string, rules: ViewRules = EVERYTHING) {
@@ -84,19 +84,19 @@ export class CatalogView {
     this.#rules = readRules(rules)
   }
 
-  /** Undefined rules are those of a view that is gone. */
+  /** Undefined rules mark the view as removed. */
   change(rules: ViewRules | undefined): void {
     this.isGone = rules === undefined
     this.#rules = readRules(rules ?? { ...EVERYTHING, servers: [] })
     this.#reduced = new WeakMap()
   }
 
-  /** Whether the client reaches this server at all; no process is started for a server that it does not reach. */
+  /** Whether the client reaches this server. The proxy starts no process for a client that does not. */
   hasServer({ name }: ServerConfig): boolean {
     return this.#rules.servers?.includes(name) !== false
   }
 
-  /** The name of an item, unless another item has it; of a resource, its URI. */
+  /** The name of an item, unless another item has it; for a resource, its URI. */
   nameOf(server: ServerConfig, kind: ListKind, own: string): string {
     const { prefix = server.prefix, tools } = this.#rules
     const isRenamed = kind === 'tools' && tools.rename.size > 0
@@ -104,7 +104,7 @@ export class CatalogView {
     return renamed ?? usualName(server, kind, own, prefix)
   }
 
-  /** Whether a name reads as one of this server's; undefined where every name does, as the names have no prefix. */
+  /** Whether a name belongs to this server by its prefix or a rename; undefined if the names have no prefix. */
   claims(server: ServerConfig, name: string): boolean | undefined {
     const { prefix = server.prefix, tools } = this.#rules
     if (!prefix) return undefined
@@ -116,8 +116,8 @@ export class CatalogView {
   }
 
   /**
-   * The item as the client sees it: undefined where it is hidden, else `item` itself or one that was read from other bytes.
-   * Arguments are checked against the schema of what is returned. The same item gives the same object each time.
+   * The item as the client sees it: undefined if it is hidden, else `item` itself or a reduced copy.
+   * Arguments are checked against the schema of the result. The same item has the same result each time.
    */
   item(server: ServerConfig, kind: ListKind, item: ListItem): ListItem | undefined {
     const { allow, deny } = server.tools
@@ -127,12 +127,12 @@ export class CatalogView {
     return set === undefined || item.withheld !== undefined ? item : this.#withoutSet(item, set)
   }
 
-  /** Whether the client may read or follow a resource that no list has. */
+  /** Whether the client may read or follow a resource that no server lists. */
   hasUri(uri: string): boolean {
     return this.#rules.hasUri?.(uri) !== false
   }
 
-  /** Edits of the arguments of a tool call, in the order of their places; `item` is what `item()` returned. */
+  /** Inserts the preset arguments into a tool call, in the order of their places; `item` is what `item()` returned. */
   callEdits(server: ServerConfig, item: ListItem, call: Call): readonly Edit[] {
     const set = this.#setOf(server, item)
     return set === undefined ? NO_EDITS : argumentEdits(call.frame, set)
@@ -152,7 +152,7 @@ export class CatalogView {
   }
 }
 
-/** The name of an item for clients without a profile, or with another decision on the prefix; of a resource, its URI. */
+/** The name of an item for clients without a profile, or with another prefix setting; for a resource, its URI. */
 export function usualName(
   { name: service, tools, prefix }: ServerConfig,
   kind: ListKind,
@@ -168,9 +168,7 @@ export function hasPrefixOf({ name: service }: ServerConfig, name: string): bool
   return name.startsWith(`${service}__`)
 }
 
-/**
- * The only server, where the client sees all of it: a method of an extension, which may name any item, passes to it alone.
- */
+/** The only server, if the client sees all of it. Only then do methods of extensions pass: they may name any item. */
 export function soleServer<S extends { readonly config: ServerConfig }>(
   servers: readonly S[],
   view: CatalogView,
@@ -195,12 +193,12 @@ function matcher({ allow, deny }: NamePatterns): Match | undefined {
   return (name) => isAllowed?.(name) !== false && !isDenied(name)
 }
 
-/** `.` or `..` as a part of a path, in every spelling that some server may take for it. */
+/** `.` or `..` as a part of a path, in every spelling that a server may accept. */
 const dotSegment = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:[/\\?#]|%2f|%5c|$)/i
 
 /**
- * Whether clients may use a URI that no list has. It may be written in a way that a server reads as another one: a path
- * with `..` is refused, because it would lead out of a folder that is allowed.
+ * Whether clients may use a URI that no server lists. A server may read the URI differently than the patterns
+ * do. So a path with `..` is refused, because it would lead out of an allowed folder.
  */
 function uriMatcher(isShown: Match, { deny }: NamePatterns): Match {
   const isDenied = matcherOf(deny)
