@@ -12,7 +12,7 @@ const argv = process.argv.slice(2)
 const program = basename(process.argv[1] ?? '', '.js') === 'mcp-all-in-one' ? 'mcp-all-in-one' : 'mcps-proxy'
 
 async function run(): Promise<number> {
-  // Processes that a proxy leaves behind; no part of the command line for people.
+  // A proxy starts `log-in` and `warm-up` as processes that outlive it. People do not use these two commands.
   if (argv[0] === 'log-in') return (await import('./cli/run-log-in.js')).runLogIn()
   if (argv[0] === 'warm-up') return (await import('./cli/run-warm-up.js')).runWarmUp(argv.slice(1))
   const asked = await readArguments(argv)
@@ -39,6 +39,5 @@ async function main(): Promise<number> {
   }
 }
 
-// Everything that was to be written is written; what still keeps the
-// process alive (an open stdin) has no client to serve.
+// All output is written. An open stdin must not keep the process alive.
 process.exit(await main())

@@ -1,4 +1,4 @@
-// The real world: its clock, its dice and its processes.
+// The runtime with the real clock, random numbers and processes.
 
 import { Guardian, startGuardianShell } from './upstream/process/guardian.js'
 import { ProcessTree, isGroupEmpty } from './upstream/process/process-tree.js'
@@ -6,16 +6,16 @@ import { realClock } from './runtime/deadline.js'
 import type { LogSink, Runtime, Timer } from './runtime/runtime.js'
 import { spawnChild } from './upstream/process/spawn.js'
 
-/** A runtime that has something to give back. */
+/** A runtime that its owner must close. */
 export interface RealRuntime extends Runtime {
-  /** Ends the guardian of the processes that were started here; processes that still run end with it. */
+  /** Ends the guardian of the child processes. Children that still run end with the guardian. */
   close(): Promise<void>
 }
 
 /**
- * Makes a real runtime. The caller owns it, and closes it when its processes are stopped.
+ * Makes a real runtime. The caller owns the runtime, and closes it when its child processes are stopped.
  *
- * On a system with `/bin/sh`, the process groups of its children end with this process in every case.
+ * On a system with `/bin/sh`, the process groups of the children end with this process in every case.
  */
 export function realRuntime(log: LogSink = () => undefined): RealRuntime {
   const guardian = new Guardian(
