@@ -75,7 +75,6 @@ function sources(added) {
 const target = 'node20.19'
 const [to = 'dist'] = process.argv.slice(2)
 await rm(to, { recursive: true, force: true })
-/** The folders of the bundled packages. */
 const packages = new Set()
 // Entries of one build share chunks. The command is a separate build, so that it needs fewer chunks.
 await bundle(['src/cli.ts'], ['src/cli.ts', 'src/cli/serve.ts'])
@@ -118,7 +117,6 @@ async function bundle(entryPoints, stages) {
   addPackages(metafile)
 }
 
-/** Bundles the page of the inspector for browsers. */
 async function page() {
   const { metafile } = await build({
     entryPoints: { app: 'src/ui/app.tsx' },
@@ -147,7 +145,6 @@ function addPackages({ inputs }) {
   }
 }
 
-/** Returns the license texts of a package. */
 async function licenseOf(folder) {
   const names = await readdir(folder)
   const texts = await Promise.all(

@@ -144,7 +144,6 @@ async function stop(child) {
 
 const json = async (path) => JSON.parse(await readFile(path, 'utf8'))
 
-/** Whether the installed packages have the pinned versions. */
 async function isInstalled() {
   const pinned = Object.entries((await json(join(home, 'package.json'))).dependencies)
   const versions = pinned.map(async ([name, version]) => {
@@ -271,7 +270,6 @@ function print(rows) {
     )
 }
 
-/** Prints a table of the runs, with a line of sums. */
 function tabulate(title, runs, names) {
   const columns = Object.values(runs)
   const line = (title, names) => [title, ...columns.map((run) => counts(all(run, names)))]
@@ -350,7 +348,6 @@ async function main(folder) {
   return report([...problems, ...(await inTurn(folder, cells, cellProblems))])
 }
 
-/** Prints the problems, and returns the exit code. */
 function report(problems) {
   console.log(problems.length === 0 ? 'what passes directly passes behind the proxy' : problems.join('\n'))
   return problems.length === 0 ? 0 : 1

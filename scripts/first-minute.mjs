@@ -48,7 +48,6 @@ function prepare() {
   }
 }
 
-/** Returns the lines that a command prints. */
 function linesOf(command) {
   const path = [join(home, 'bin'), dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter)
   const env = { HOME: home, PATH: path }

@@ -61,7 +61,6 @@ function addressOf({ pid, stderr }) {
   })
 }
 
-/** Takes the pictures while two clients work. */
 async function draw(address) {
   const { origin } = new URL(address)
   const page = await browser.newPage({ viewport: { width: 1160, height: 500 }, colorScheme: 'light' })

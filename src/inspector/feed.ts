@@ -7,7 +7,6 @@ import type { FeedLine, FrameRow, Hello } from './protocol.js'
 import type { Ring } from './ring.js'
 import type { Rows } from './rows.js'
 
-/** The stream to one viewer. */
 export interface ViewerStream {
   /** Bytes that the viewer has not read. */
   readonly unsentBytes: number
@@ -37,7 +36,6 @@ export interface Seen {
   readonly before?: number | undefined
 }
 
-/** One open feed. */
 export class Viewer {
   readonly #ring: Ring
   readonly #rows: Rows

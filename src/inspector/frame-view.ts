@@ -13,7 +13,6 @@ import type { Rows } from './rows.js'
 /** How many frames the search for the frame on the other hop reads. */
 const SEARCHED_MAX = 5000
 
-/** A span of bytes with the reason of its edit. */
 interface Stretch extends Span {
   readonly why: string
 }

@@ -90,7 +90,6 @@ export class Inspector {
     return frame && frameView(frame, this.ring, this.rows, this.redactor)
   }
 
-  /** Returns the frames of these numbers as a recording. */
   recording(ranges: FrameRanges): Promise<Buffer[]> {
     const at = new Date(this.#options.runtime.wallNow())
     return recordingOf(this.ring, ranges, this.redactor, { ...this.#options.invocation, at })

@@ -92,7 +92,6 @@ export function haveMade(message: Buffer, arena: Arena, place: number, count: nu
   return true
 }
 
-/** Returns the edits with their places in the output. */
 export function outputsOf(edits: readonly KeptEdit[]): KeptEdit[] {
   let moved = 0
   return edits.map((edit) => {

@@ -31,7 +31,6 @@ export interface FrameRow {
   readonly text: string
 }
 
-/** One line of the feed. */
 export type FeedLine =
   | { readonly hello: Hello }
   | { readonly frames: readonly FrameRow[] }
@@ -49,7 +48,6 @@ export interface Hello {
   readonly redacts: boolean
 }
 
-/** A piece of a message. */
 export interface Segment {
   readonly text: string
   /** The reason of the edit that removed the text from the input, or wrote it to the output. */
@@ -58,7 +56,6 @@ export interface Segment {
   readonly redacted?: true
 }
 
-/** One side of a forwarded message. */
 export interface MessageSide {
   readonly hop?: 'client' | 'upstream'
   readonly service?: string
@@ -71,7 +68,6 @@ export interface MessageSide {
   readonly keptBytes: number
 }
 
-/** A frame with its edits. */
 export interface FrameView {
   readonly row: FrameRow
   /** The incoming message; absent if the proxy made the message, or no longer keeps the incoming one. */
@@ -86,7 +82,6 @@ export interface FrameView {
   readonly isOldest?: true
 }
 
-/** One server as the page shows it. */
 export interface ServerRow {
   readonly schema: string
   readonly name: string
@@ -110,7 +105,6 @@ export interface ServerRow {
   readonly leftOut?: number
 }
 
-/** An attached client. */
 export interface ClientRow {
   readonly schema: string
   /** The name in the client's `clientInfo`; absent before `initialize`. */
@@ -149,7 +143,6 @@ export interface UsageRow {
   readonly times: readonly (readonly [ms: number, count: number])[]
 }
 
-/** The state of servers and clients. */
 export interface StatusReport {
   /** Milliseconds since 1970. */
   readonly now: number

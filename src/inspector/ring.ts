@@ -179,7 +179,6 @@ function isSize(outputSize: number, { bytes, size }: CapturedFrame, message: Buf
   return outputSize === message.length
 }
 
-/** The place of the edits of a message in the arena. */
 interface FoundEdits {
   readonly place: number
   readonly count: number

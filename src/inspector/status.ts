@@ -22,11 +22,9 @@ type StatusRuntime = Pick<Runtime, 'wallNow' | 'memoryOf'>
 export class Status {
   /** The proxies by the names of their schemas. */
   proxies: ReadonlyMap<string, InspectedProxy> = new Map()
-  /** The listeners that the proxies call. */
   readonly listeners: ProxyListeners = {
     lists: ({ schema, server }) => this.#listed(keyOf(schema, server)),
   }
-  /** The events of the proxies. */
   events: EventSource<ProxyEvents> | undefined
   /** How clients reach the proxies. */
   entries: readonly Entry[] = []

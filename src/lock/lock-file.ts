@@ -17,7 +17,6 @@ export type Contents = ReadonlyMap<string, Content>
 /** The accepted contents of a server. */
 export type LockedServer = Readonly<Record<LockedKind, Contents>>
 
-/** The servers of each schema. */
 export type LockedSchemas = ReadonlyMap<string, ReadonlyMap<string, LockedServer>>
 
 const VERSION = '2'

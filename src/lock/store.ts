@@ -60,7 +60,6 @@ export class LockStore {
   readonly #guards = new Map<string, ListGuard>()
   /** The text of the last read or write; undefined if the file is missing. */
   #text: string | undefined
-  /** The locked servers of each schema. */
   schemas: LockedSchemas = NO_SCHEMAS
   /** Why the file cannot be used; undefined if the file is valid or missing. */
   problem: string | undefined
@@ -153,7 +152,6 @@ export class LockStore {
   }
 }
 
-/** Judges the servers of one schema by the lock. */
 function guardOf(schema: string, store: LockStore): ListGuard {
   return {
     judge: ({ lock, name }, listed) => {
@@ -246,7 +244,6 @@ function withFirst(schemas: LockedSchemas, { schema, server, listed }: FirstList
   return isLocked ? schemas : withServer(schemas, schema, server, lockedAs(listed))
 }
 
-/** Returns the lock with another entry for one server. */
 export function withServer(
   schemas: LockedSchemas,
   schema: string,

@@ -82,7 +82,6 @@ function plainValue(key: string, value: unknown, redactor: Redactor): unknown {
   return Object.fromEntries(Object.entries(all).map(([each, of]) => [plainText(each, redactor), of]))
 }
 
-/** The kinds of text in a log line. Each has a colour. */
 export type PaintRole = LogLevel | 'time' | 'service' | 'title'
 
 /** Colours a text by its role, or returns it unchanged. */

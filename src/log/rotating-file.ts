@@ -54,7 +54,6 @@ export class RotatingFile {
     this.#writing = this.#drain()
   }
 
-  /** Queues a line. */
   write(line: string): void {
     if (this.#pendingLength + line.length > pendingLengthMax) {
       this.#dropped += 1

@@ -8,7 +8,6 @@ export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 /** The labels of the series beyond the limit, and the label of unknown methods. */
 export const OTHER = 'other'
 
-/** The most series of one metric. */
 export const SERIES_MAX = 2000
 
 /** The name, kind, UCUM unit, labels and meaning of every metric. */
@@ -49,7 +48,6 @@ mcps_build_info | gauge | {build} | version node platform | Always 1.
 const OPERATION =
   'schema server mcp_method_name error_type mcp_protocol_version network_transport gen_ai_tool_name'
 
-/** The OpenTelemetry names of labels. */
 const attributes: Readonly<Record<string, string>> = {
   schema: 'mcps.schema',
   server: 'mcps.server',
@@ -67,9 +65,7 @@ const attributes: Readonly<Record<string, string>> = {
 }
 
 interface Description {
-  /** The name for Prometheus. */
   readonly name: string
-  /** The name for OpenTelemetry. */
   readonly otel: string
   readonly kind: string
   readonly unit: string
@@ -117,7 +113,6 @@ export function countOf({ buckets }: Histogram): number {
   return buckets.reduce((sum, each) => sum + each, 0)
 }
 
-/** The series of one metric. */
 export class Family {
   readonly description: Description
   readonly #bounds: readonly number[] | undefined
@@ -176,7 +171,6 @@ export function familyOf<Row extends { readonly labels: readonly string[] }>(
   return family
 }
 
-/** Returns the page for a scraper. */
 export function exposition(families: readonly Family[]): string {
   return families.flatMap(linesOf).join('')
 }

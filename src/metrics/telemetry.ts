@@ -32,7 +32,6 @@ export interface Telemetry {
   readonly tracer: Collector['tracer']
   /** The page for the HTTP front. */
   readonly page: { readonly type: string; text(): string }
-  /** The listeners that the proxies call. */
   readonly listeners: readonly ProxyListeners[]
   /** Each scrape reads servers and clients from these proxies, and values of the instance from `readings`. */
   watch(proxies: () => WatchedProxies, readings?: InstanceReadings): void

@@ -14,7 +14,6 @@ import { openToWrite } from '../runtime/write-file.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { type RecordLine, recordHead, recordLine, recordMessage } from './line.js'
 
-/** The header of a recording. */
 export interface RecordMeta {
   readonly command: string
   /** The arguments of the proxy, with which a replay starts the proxy again. */

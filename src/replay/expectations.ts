@@ -18,7 +18,6 @@ interface Pending {
   readonly address: Address
 }
 
-/** The expected frames of one transcript that the server has not sent yet. */
 export class Expectations {
   readonly #recorded: boolean
   #pending: Pending[]

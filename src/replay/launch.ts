@@ -37,7 +37,6 @@ const STARTUP_GRACE_MS = 60_000
 
 type Expand = (text: string) => string
 
-/** Makes command lines, and owns the folder with their configurations. */
 export class Launcher {
   readonly #options: LaunchOptions
   #folder: string | undefined

@@ -124,7 +124,6 @@ function* nodes(node: JsonValue): IterableIterator<JsonValue> {
   for (const { name, value } of node.parts) if (name !== REST) yield* nodes(value)
 }
 
-/** Returns the kind of a value in words. */
 export function kindOf({ kind }: JsonValue): string {
   return kind === 'null' ? 'null' : `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`
 }

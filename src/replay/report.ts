@@ -19,7 +19,6 @@ export type Event =
   | { readonly kind: 'missing'; readonly step: TranscriptLine; readonly why: string }
   | { readonly kind: 'exit'; readonly step: Exit; readonly problem: string | undefined }
 
-/** A received frame, and the line that expects it. */
 interface Answer {
   readonly step: Expected
   readonly bytes: Buffer

@@ -169,7 +169,6 @@ export class HostError extends Error {
   }
 }
 
-/** A process that listens on a port of this machine. */
 export interface HttpHost {
   readonly url: URL
   readonly process: ReplayProcess

@@ -19,7 +19,6 @@ export interface ChannelWire {
   cut(): void
   /** Adds `bytes` to the number of bytes on the way. A negative number lowers it. */
   count(bytes: number): void
-  /** The channel has ended. */
   onEnd(): void
 }
 
@@ -88,7 +87,6 @@ export class Channel implements PeerChannel {
     this.flush()
   }
 
-  /** The other instance is gone. */
   lost(): void {
     if (this.#isOver) return
     this.#finish()

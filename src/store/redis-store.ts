@@ -27,7 +27,6 @@ const PROBE_MS = 500
 const BLOCK_MS = 5000
 const SILENCE_MS = 10_000
 const RECONNECT_MS_MAX = 1000
-/** The most messages of one read. */
 const READ_MAX = 100
 /** The expiry of an inbox, and the interval at which a sender renews it. */
 const INBOX_MS = 60_000

@@ -9,7 +9,6 @@ import { keyIn } from './key-file.js'
 import { newLabel, SealedIds } from './sealed-id.js'
 import { type BookDisk, MemoryBook } from './session-book.js'
 
-/** The settings of a configuration for sessions. */
 export interface SessionKeys {
   /** The first key seals, and all keys open. If the list is empty, the gateway makes a key. */
   readonly stateKeys: readonly string[]

@@ -15,7 +15,6 @@ import { Wire } from './wire.js'
 const views = ['wire', 'frame', 'servers', 'usage', 'clients', 'export'] as const
 type View = (typeof views)[number]
 
-/** The interval between two requests for the status. */
 const STATUS_MS = 2000
 
 /** The delay before the page opens an ended feed again. */

@@ -58,7 +58,6 @@ export function Export({ store, selected, status }: ExportProps): JSX.Element {
   )
 }
 
-/** Makes the browser download the recording. */
 async function download(ranges: string, name: string): Promise<void> {
   const response = await api('/ui/export', { method: 'POST', body: ranges })
   const address = URL.createObjectURL(await response.blob())

@@ -21,7 +21,6 @@ const VALUE_LENGTH = 400
 
 interface FrameProps {
   readonly n: number
-  /** The request that the frame answers. */
   readonly about: string | undefined
   /** The numbers of the frames above and below in the table; undefined at the ends of the table. */
   readonly previous: number | undefined
@@ -276,7 +275,6 @@ interface MarkedProps {
   readonly range: Range
 }
 
-/** Shows a range of the text with its edits. */
 function Marked({ segments, sign, range }: MarkedProps): JSX.Element {
   const pieces: JSX.Element[] = []
   let at = 0

@@ -14,7 +14,7 @@ type Column = (typeof columns)[number]
 /** The most choices of a filter. A person does not read more. */
 const VALUES_MAX = 500
 
-/** A row of the table: a frame, or a gap. */
+/** A frame with the facts that the page adds. */
 export interface Row extends FrameRow {
   /** The milliseconds from the request to this answer. */
   ms?: number
@@ -54,7 +54,6 @@ export class RowsStore {
   readonly #open = new Map<string, Row>()
   readonly #clients = new Map<number, string>()
 
-  /** The number of the last frame. */
   get last(): number {
     return this.rows.at(-1)?.n ?? 0
   }

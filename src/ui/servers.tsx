@@ -106,7 +106,6 @@ interface ServerLineProps {
   readonly ask: (wanted: Wanted) => void
 }
 
-/** Returns notes on a server apart from its error. */
 function notesOf({ changes, leftOut }: ServerRow): string[] {
   return [
     changes === undefined ? [] : `${changes} ${changes === 1 ? 'change' : 'changes'} against mcps.lock`,

@@ -158,7 +158,6 @@ function WireRow({ row, index, isActive, isSelected, onOpen }: WireRowProps): JS
   )
 }
 
-/** Returns the sender and the receiver of a frame. */
 export function routeOf({ hop, dir, client = '', service = '', schema }: Row): string {
   const other = hop === 'client' ? `client ${short(client, CLIENT_LENGTH)}` : short(service, SERVER_LENGTH)
   const proxy = schema === 'default' ? 'proxy' : `proxy/${schema}`
