@@ -1,7 +1,7 @@
-// Bundles the program: a process that is started by every client on every start
-// should not open a hundred files. Types come from the compiler.
+// Bundles the program, because every client starts it, and each start should not open a hundred files. The compiler
+// writes the types.
 //
-// usage: node scripts/build.mjs [FOLDER]        where to; `dist` unless named, for tests a folder of their own
+// usage: node scripts/build.mjs [FOLDER]        FOLDER is the output; `dist` by default
 
 import { chmod, copyFile, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { createRequire, isBuiltin } from 'node:module'
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { build, transform } from 'esbuild'
 import { importsOfStages } from './stages.mjs'
 
-/** Node makes all three standard streams for a file that imports its process as a module; as a global it makes those that are used. */
+/** Node makes all three standard streams for an import of `node:process`, but only the used ones for the global. */
 const globalProcess = {
   name: 'global-process',
   setup(build) {
@@ -22,8 +22,8 @@ const globalProcess = {
 }
 
 /**
- * The packages that are bundled: those that every run needs. A file that is opened later may have gone, since an upgrade
- * replaces `dist` under a running gateway.
+ * Bundles the packages that every run needs. A gateway must not open them late, because an upgrade may replace
+ * the files while it runs.
  */
 const bundledPackages = {
   name: 'bundled-packages',
@@ -31,15 +31,15 @@ const bundledPackages = {
     build.onResolve({ filter: /^(eventemitter3|ajv|p-queue|cross-spawn)(\/|$)/ }, ({ path }) => ({
       path: fileURLToPath(import.meta.resolve(path)),
     }))
-    // As a module, which Node would not find.
+    // Node would resolve the CommonJS file of the package.
     build.onResolve({ filter: /^mri$/ }, ({ path }) => ({
       path: fileURLToPath(new URL('index.mjs', import.meta.resolve(path))),
     }))
-    // Its main file is UMD, from which nothing can be left out.
+    // The main file is UMD, from which the bundler cannot remove unused code.
     build.onResolve({ filter: /^jsonc-parser$/ }, ({ path }) => ({
       path: fileURLToPath(new URL('../esm/main.js', import.meta.resolve(path))),
     }))
-    // The packages that a bundled package requires are bundled with it; a module has no `require` for those of Node.
+    // Bundles also the packages that a bundled package requires. A module cannot `require` builtins.
     build.onResolve({ filter: /^[a-z@]/ }, ({ path, importer }) => {
       if (!importer.includes('/node_modules/')) return undefined
       if (isBuiltin(path)) return { path, namespace: 'builtin' }
@@ -51,7 +51,7 @@ const bundledPackages = {
   },
 }
 
-/** The sources, with what is added to some. Comments in classes would be bundled, and read at every start. */
+/** Loads the sources with added statements, without comments: the bundler would keep the comments in classes. */
 function sources(added) {
   return {
     name: 'sources',
@@ -62,7 +62,7 @@ function sources(added) {
         return { contents: code }
       })
       build.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
-        // A package that is required late is in the bundle, and is evaluated when the call is made.
+        // The bundle contains packages of `requireLate`, and evaluates them at the call.
         const source = (await readFile(path, 'utf8')).replaceAll("=> requireLate('", "=> require('")
         const text = `${source}\n${added.get(path) ?? ''}`
         const { code } = await transform(text, { loader: 'ts', target, minifyWhitespace: true })
@@ -75,15 +75,14 @@ function sources(added) {
 const target = 'node20.19'
 const [to = 'dist'] = process.argv.slice(2)
 await rm(to, { recursive: true, force: true })
-/** The folders of the packages that are bundled. */
 const packages = new Set()
-// Entries that are built together share their chunks: the command shares none with the library, so that it needs fewer of them.
+// Entries of one build share chunks. The command is a separate build, so that it needs fewer chunks.
 await bundle(['src/cli.ts'], ['src/cli.ts', 'src/cli/serve.ts'])
 await bundle(['src/index.ts', 'src/jsonrpc/index.ts'], ['src/jsonrpc/index.ts', 'src/index.ts'])
 await bundle(['src/servers/time.ts'], [])
 await bundle(['src/sandbox.ts'], [])
 await page()
-// Enters a machine as one file.
+// A sandbox machine gets the agent as one file.
 await bundle(['src/sandbox/guest/agent.ts'], [])
 await writeFile(
   join(to, 'licenses.txt'),
@@ -97,7 +96,7 @@ await writeFile(
 )
 await chmod(join(to, 'cli.js'), 0o755)
 
-/** Each of the `stages` becomes one chunk. */
+/** Bundles entries. Each of the `stages` becomes one chunk. */
 async function bundle(entryPoints, stages) {
   const options = {
     entryPoints,
@@ -118,7 +117,6 @@ async function bundle(entryPoints, stages) {
   addPackages(metafile)
 }
 
-/** The page of the inspector, for browsers. */
 async function page() {
   const { metafile } = await build({
     entryPoints: { app: 'src/ui/app.tsx' },
@@ -147,7 +145,6 @@ function addPackages({ inputs }) {
   }
 }
 
-/** The notices that a package wants beside its code. */
 async function licenseOf(folder) {
   const names = await readdir(folder)
   const texts = await Promise.all(

@@ -1,7 +1,7 @@
 // Writes `config.schema.json` and the tables of keys in docs/configuration.md from the tables in `src/config/`. The comment
 // above a key is its description in both.
 //
-// usage: node scripts/config-schema.mjs [--check]        with it nothing is written, and a difference is exit code 1
+// usage: node scripts/config-schema.mjs [--check]        --check writes nothing, and exits with 1 for a difference
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -12,7 +12,7 @@ import { format } from 'prettier'
 const root = resolve(import.meta.dirname, '..')
 const isCheck = process.argv.includes('--check')
 
-/** Gives each declaration the comment above it. */
+/** Adds the comment above each declaration to the declaration. */
 const comments = {
   name: 'comments',
   setup(build) {

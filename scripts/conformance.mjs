@@ -1,11 +1,10 @@
-// Runs the official conformance suite through the proxy: all that passes directly must pass behind it.
+// Runs the official conformance suite through the proxy. A check that passes directly must pass behind it.
 //
-// usage: node scripts/conformance.mjs [the command, default: dist/cli.js]
-//        node scripts/conformance.mjs --install        what it needs, and no more
+// usage: node scripts/conformance.mjs [COMMAND]         COMMAND is `dist/cli.js` by default
+//        node scripts/conformance.mjs --install         only installs the suite
 //
-// The suite needs Node 22, the proxy must run on the machine's own. Both the suite and that Node stand in a
-// separate folder, test/conformance, which is installed here when it is not: in the root, the `node` of
-// node_modules/.bin would be the one that every other script of the package runs on.
+// The suite needs Node 22, and the proxy must run on the Node of the machine. So this script installs the suite and
+// its Node in test/conformance: every npm script would run on a `node` in node_modules/.bin of the root.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -28,14 +27,14 @@ const revision = '2025-11-25'
 const newest = '2026-07-28'
 const oldest = '2025-03-26'
 const suiteMajor = 22
-/** Longest time for one run of the suite, for a program to come up, and for one client. */
+/** The longest time of one run of the suite, of the start of a program, and of one client. */
 const runMs = 300_000
 const startMs = 60_000
 const clientMs = 90_000
-/** Scenarios of the client that run together; each is a program of the suite, a client, a proxy and a browser. */
+/** Client scenarios that run together. Each starts a program of the suite, a client, a proxy and a browser. */
 const clientsMax = 2
 
-/** Scenarios of the client that its requirements do not count, and that the proxy passes all the same. */
+/** Client scenarios that the proxy passes although the suite does not require them. */
 const alsoPassed = [
   'json-schema-2020-12-preservation',
   'auth/client-credentials-jwt',
@@ -44,10 +43,10 @@ const alsoPassed = [
   'auth/enterprise-managed-authorization',
 ]
 
-/** Servers of 2025-03-26 have no metadata of the resource, and may have none at all. */
+/** Servers of 2025-03-26 have no resource metadata, and may have no metadata at all. */
 const oldLogins = ['auth/2025-03-26-oauth-metadata-backcompat', 'auth/2025-03-26-oauth-endpoint-fallback']
 
-/** The revision of our client, and that of the suite's servers. */
+/** Runs of our client: `speaks` is its revision, and `server` the revision of the suite's servers. */
 const clientRuns = [
   { name: 'client', speaks: revision, server: revision, scenarios: () => clientScenarios(revision) },
   {
@@ -70,12 +69,10 @@ async function clientScenarios(version) {
 }
 
 /**
- * Client and server of different revisions: each passes all that its revision requires.
- *
- * Of a server that asks during a call, the proxy names the questions, and what comes with a first request is no answer
- * to anything: two checks want names and answers that only a server of the newest revision can have. Two scenarios ask
- * for roots, which are declared to an older server only where its process belongs to one client; clients over HTTP
- * without a token may be several.
+ * Combinations of client and server revisions. The proxy must pass all checks that the client's revision requires,
+ * except checks that an older server cannot pass. Two of these expect names of questions, and answers in a first
+ * request, that only the newest revision has. Two others ask for roots, which the proxy declares to an older server
+ * only for a process of one client; clients over HTTP without a token may be several.
  */
 const cells = [
   { name: 'new client, new server', front: newest, server: stateless, except: [] },
@@ -103,7 +100,7 @@ function start(command, args, options = {}) {
   return child
 }
 
-/** Runs a program to its end; gives everything that it said. */
+/** Runs a program to its end, and returns its exit code and output. */
 async function run(command, args, timeout, options = {}) {
   const child = start(command, args, { timeout, killSignal: 'SIGKILL', ...options })
   let said = ''
@@ -112,7 +109,7 @@ async function run(command, args, timeout, options = {}) {
   return { code, said }
 }
 
-/** Starts a program that listens; resolves with the first address that it says. */
+/** Starts a program that listens, and resolves with the first address in its output. */
 async function listening(args) {
   const child = start(process.execPath, args)
   let said = ''
@@ -147,7 +144,6 @@ async function stop(child) {
 
 const json = async (path) => JSON.parse(await readFile(path, 'utf8'))
 
-/** Whether what is installed is what the folder pins. */
 async function isInstalled() {
   const pinned = Object.entries((await json(join(home, 'package.json'))).dependencies)
   const versions = pinned.map(async ([name, version]) => {
@@ -165,7 +161,7 @@ async function install() {
   if (code !== 0) throw new Error(`the suite cannot be installed: ${said}`)
 }
 
-/** The machine's Node when it is new enough, else the pinned one, which there is for Linux. */
+/** Returns the Node of the machine if it is new enough, else the pinned one, which exists for Linux. */
 function suiteNode() {
   if (Number.parseInt(process.versions.node, 10) >= suiteMajor) return process.execPath
   const path = join(home, `node_modules/node-${process.platform}-${process.arch}/bin/node`)
@@ -175,7 +171,7 @@ function suiteNode() {
 
 const suiteHome = join(home, 'node_modules/@modelcontextprotocol/conformance')
 
-/** Runs the suite; gives the checks of each scenario by its name. */
+/** Runs the suite, and returns the checks by the names of scenarios. */
 async function checksOf(folder, args) {
   const { said } = await run(suiteNode(), [join(suiteHome, 'dist/index.js'), ...args, '-o', folder], runMs)
   const found = new Map()
@@ -189,7 +185,7 @@ async function checksOf(folder, args) {
   return found
 }
 
-/** The scenarios that count; the suite runs a few more. */
+/** Returns the required scenarios. The suite runs a few more. */
 async function required(version = revision, role = 'server') {
   const text = await readFile(join(suiteHome, `requirements/${version}.yaml`), 'utf8')
   const [, list = ''] = new RegExp(`^${role}:\\n((?: {2}- .+\\n)+)`, 'm').exec(text) ?? []
@@ -199,7 +195,7 @@ async function required(version = revision, role = 'server') {
 const serverChecks = (folder, url, version = revision) =>
   checksOf(folder, ['server', '--url', url, '--requirements', version])
 
-/** The suite in front of the proxy, which is in front of one server. */
+/** Runs the suite against the proxy with one server. */
 async function proxied(folder, server, version = revision) {
   const config = `${folder}.json`
   const entry = { ...server, prefix: false, describe: false }
@@ -257,7 +253,7 @@ function counts(checks) {
   return `${passed(checks).length}/${counted.length}`
 }
 
-/** The checks that passed directly and not behind the proxy, with their result there. */
+/** Returns the checks that pass directly but not behind the proxy, with their result behind the proxy. */
 const lost = (direct, behind) =>
   passed(direct)
     .filter(({ id }) => !passed(behind).some((check) => check.id === id))
@@ -274,7 +270,6 @@ function print(rows) {
     )
 }
 
-/** A table of the runs, with a line of sums. */
 function tabulate(title, runs, names) {
   const columns = Object.values(runs)
   const line = (title, names) => [title, ...columns.map((run) => counts(all(run, names)))]
@@ -282,7 +277,7 @@ function tabulate(title, runs, names) {
   console.log()
 }
 
-/** The suite in front of a proxy whose server speaks another revision, or both the newest; gives what went wrong. */
+/** Runs the suite against a proxy and a server of the revisions of one cell, and returns the problems. */
 async function cellProblems(folder, { name, front, server, except }, at) {
   const command = { command: process.execPath, args: [server] }
   const run = await proxied(join(folder, `cell-${at}`), command, front)
@@ -297,7 +292,7 @@ async function cellProblems(folder, { name, front, server, except }, at) {
   )
 }
 
-/** A client of ours in front of the proxy, which is in front of the suite's servers; gives what went wrong. */
+/** Runs our client through the proxy against the suite's servers, and returns the problems. */
 async function clientProblems(folder, run, at) {
   const names = await run.scenarios()
   const found = await clientChecks(join(folder, `client-${at}`), run, names)
@@ -312,7 +307,7 @@ async function clientProblems(folder, run, at) {
   )
 }
 
-/** The suite in front of the reference server and of proxies; gives what went wrong. */
+/** Runs the suite against the reference server and against proxies, and returns the problems. */
 async function serverProblems(folder) {
   const { url, stop: end } = await listening([reference, '--http', '0'])
   const direct = await serverChecks(join(folder, 'direct'), url)
@@ -334,7 +329,7 @@ async function serverProblems(folder) {
   ]
 }
 
-/** The problems of several runs, one after another. */
+/** Runs several runs one after another, and returns their problems. */
 async function inTurn(folder, runs, problemsOf) {
   const problems = []
   for (const [at, run] of runs.entries()) problems.push(...(await problemsOf(folder, run, at)))
@@ -348,18 +343,17 @@ async function main(folder) {
     ...(await inTurn(folder, clientRuns, clientProblems)),
     ...(await providerProblems(folder)),
   ]
-  // Many scenarios wait for something, so these two run beside each other. Those of the cells are measured by the clock.
+  // These two run together, because their scenarios mostly wait. The scenarios of the cells measure time.
   const problems = (await Promise.all([serverProblems(folder), clients()])).flat()
   return report([...problems, ...(await inTurn(folder, cells, cellProblems))])
 }
 
-/** Prints what went wrong; gives the exit code. */
 function report(problems) {
   console.log(problems.length === 0 ? 'what passes directly passes behind the proxy' : problems.join('\n'))
   return problems.length === 0 ? 0 : 1
 }
 
-/** Two proxies with one login at a server whose authorization server is `oidc-provider`; gives what went wrong. */
+/** Runs two proxies that share a login at the authorization server `oidc-provider`, and returns the problems. */
 async function providerProblems(folder) {
   const server = start(suiteNode(), [join(home, 'oidc-server.mjs')])
   const events = []
@@ -410,7 +404,7 @@ async function providerProblems(folder) {
   return named('oidc-provider', wrong(results))
 }
 
-/** A client of 2025-11-25 of a proxy; a call is made again while the person logs in. */
+/** Starts a proxy with a client of 2025-11-25, which repeats a call until the person has logged in. */
 function speaking(args, env) {
   const child = start(process.execPath, args, { env, stdio: ['pipe', 'pipe', 'inherit'] })
   const waiting = new Map()
@@ -431,7 +425,7 @@ function speaking(args, env) {
         capabilities: {},
         clientInfo: { name: 'c', version: '1' },
       }),
-    /** Whether it succeeds in the end. */
+    /** Resolves with whether the call succeeds in the end. */
     call: async (name) => {
       for (const end = Date.now() + clientMs; Date.now() < end; await setTimeout(200)) {
         const { error } = await request('tools/call', { name, arguments: {} })
@@ -459,6 +453,6 @@ try {
   process.exitCode = await main(folder)
 } finally {
   await Promise.all([...children].map(stop))
-  // A program that is ending may write one file more.
+  // A program may write one more file while it exits.
   await rm(folder, { recursive: true, force: true, maxRetries: 10 })
 }

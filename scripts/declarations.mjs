@@ -1,6 +1,6 @@
-// Removes the declarations that no exported declaration reaches: the package has those that its users need.
+// Removes the declaration files that no entry of the package imports.
 //
-// usage: node scripts/declarations.mjs FOLDER        where the compiler has written them
+// usage: node scripts/declarations.mjs FOLDER        FOLDER contains the output of the compiler
 
 import { existsSync, readFileSync, readdirSync, rmSync, rmdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -24,7 +24,7 @@ for (const path of waiting) {
 const entries = readdirSync(folder, { recursive: true })
 for (const name of entries.filter((each) => each.endsWith('.d.ts')))
   if (!reached.has(join(folder, name))) rmSync(join(folder, name))
-// The longest paths are the innermost folders.
+// Inner folders have longer paths than outer ones, and must go first.
 for (const { path } of readdirSync(folder, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map((entry) => ({ path: join(entry.parentPath, entry.name) }))

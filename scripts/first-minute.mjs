@@ -1,7 +1,8 @@
-// Makes docs/first-minute.svg: the first commands of a new user with what they really print, as an animated terminal.
+// Makes docs/first-minute.svg, an animated terminal with the first commands of a new user and their real output.
 //
-// Every command runs in a home folder that has nothing but the file of one client. `npx` is a program that starts the
-// servers of node_modules, so that nothing is downloaded; the paths are those of a package that npm has installed.
+// Every command runs in a home folder with only the file of one client. `npx` is a script that starts the
+// servers in node_modules, so that nothing is downloaded. The paths are shown as if npm had installed the
+// package.
 //
 // usage: node scripts/first-minute.mjs, after npm run build
 
@@ -47,7 +48,6 @@ function prepare() {
   }
 }
 
-/** The lines that a command prints. */
 function linesOf(command) {
   const path = [join(home, 'bin'), dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter)
   const env = { HOME: home, PATH: path }
@@ -68,7 +68,7 @@ function linesOf(command) {
 
 const columns = 116
 const [lineHeight, charWidth, margin] = [17, 7.55, 16]
-/** How long a command is read before it prints, and each line of its output. */
+/** How long the picture shows a command before its output, how long for each line, and the pause after it. */
 const [typedSeconds, lineSeconds, restSeconds] = [1, 0.3, 2]
 
 function escaped(text) {

@@ -1,6 +1,6 @@
-// The programs that run inside sandboxes: each is one file, which is given to an interpreter as text.
+// Makes the programs that run inside sandboxes. Each is one file, which an interpreter gets as text.
 //
-// usage: node scripts/guests.mjs FOLDER        the folder of the compiled sources
+// usage: node scripts/guests.mjs FOLDER        FOLDER contains the compiled sources
 
 import { copyFile, mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'

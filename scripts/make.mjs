@@ -1,5 +1,5 @@
-// Makes `dist`, the package, or `build`, what tests and the benchmark run. Nothing is done while the inputs are those
-// of the last time, so that commands which need either may ask for it.
+// Makes `dist`, the package, or `build`, for tests and the benchmark. Does nothing if the inputs have not
+// changed, so every command that needs a target can run this script.
 //
 // usage: node scripts/make.mjs dist|build
 

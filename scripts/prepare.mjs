@@ -1,13 +1,13 @@
 // Builds the program when the package is installed from a checkout.
 //
-// `npm install --global .` links to the checkout and runs this before anything is installed there: what the build needs is
-// installed first then, as the lockfile says it.
+// `npm install --global .` links to the checkout, and runs this script before the checkout has its packages.
+// Then this script first installs the packages of the lockfile.
 
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import process from 'node:process'
 
-/** `npm` that runs this says where it is; its own settings for a global installation are not meant for the checkout. */
+/** Runs the npm that has started this script, without its settings for a global installation. */
 function npm(...args) {
   const {
     npm_execpath: path,
@@ -30,6 +30,6 @@ function isInstalled(name) {
   }
 }
 
-// Without scripts, since this one would be among them.
+// Without `--ignore-scripts`, npm would run this script again.
 if (!['esbuild', 'typescript', 'mri'].every(isInstalled)) npm('ci', '--ignore-scripts')
 npm('run', 'build')

@@ -1,6 +1,6 @@
-// The pictures of the inspector in the documents: docs/inspector-wire.png, -frame and -servers.
+// Makes the pictures of the inspector in the documents: docs/inspector-wire.png, -frame and -servers.
 //
-// usage: npm run build && node scripts/screenshots.mjs        needs the chromium of the system
+// usage: npm run build && node scripts/screenshots.mjs        needs /usr/bin/chromium
 
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -48,7 +48,7 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** Its file has the name of the process (`mcps-proxy status --ui`). */
+/** Reads the address of the page in a file whose name is the process id, as `mcps-proxy status --ui` does. */
 function addressOf({ pid, stderr }) {
   let text = ''
   return new Promise((found, failed) => {
@@ -61,7 +61,6 @@ function addressOf({ pid, stderr }) {
   })
 }
 
-/** Two clients at work, as the page shows them. */
 async function draw(address) {
   const { origin } = new URL(address)
   const page = await browser.newPage({ viewport: { width: 1160, height: 500 }, colorScheme: 'light' })

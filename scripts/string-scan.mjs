@@ -1,4 +1,4 @@
-// Writes src/jsonrpc/string-scan.ts, the program that finds long strings, or prints it.
+// Writes or prints src/jsonrpc/string-scan.ts, the program that finds long strings.
 //
 // usage: node scripts/string-scan.mjs [--print]
 

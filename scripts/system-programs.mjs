@@ -1,13 +1,13 @@
-// The programs of the system that `npm run test:system` runs: whether they are there.
+// Finds the system programs that `npm run test:system` needs.
 //
-// usage: node scripts/system-programs.mjs              says which are missing, and how to install them
-//        node scripts/system-programs.mjs --install    installs them, with Debian's packages
+// usage: node scripts/system-programs.mjs              lists missing programs, and how to install them
+//        node scripts/system-programs.mjs --install    installs missing programs from packages of Debian
 
 import { spawnSync } from 'node:child_process'
 import { constants, accessSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** Each program, and the package of Debian that has it. */
+/** The Debian package of each program. */
 const packages = {
   nginx: 'nginx',
   haproxy: 'haproxy',
@@ -19,7 +19,7 @@ const packages = {
   chromium: 'chromium',
 }
 
-/** Folders of Debian that only the PATH of root has. */
+/** The PATH, and folders that are only in the PATH of root on Debian. */
 const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
 
 function isThere(program) {
@@ -35,7 +35,7 @@ function isThere(program) {
 
 const missing = () => Object.keys(packages).filter((program) => !isThere(program))
 
-/** The command that installs; undefined when this user may not. */
+/** Returns the command that installs packages; undefined if this user may not install any. */
 function installer() {
   if (!isThere('apt-get')) return undefined
   if (process.getuid?.() === 0) return ['apt-get']
@@ -45,7 +45,7 @@ function installer() {
 function install(wanted) {
   const [command, ...first] = installer() ?? []
   if (command === undefined) return
-  // Another program may be installing, and a mirror may fail once.
+  // Another program may hold the lock of the package manager, and a mirror may fail once.
   const patience = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=3']
   const apt = (...args) =>
     spawnSync(command, [...first, ...patience, ...args], {

@@ -1,9 +1,9 @@
-// The program as tests start it, beside what they are compiled to: a bundle like the one that is shipped, since
-// most of what hundreds of starts of single modules cost is to find and read them.
+// Makes the programs that tests start, beside the compiled tests. Bundles make hundreds of starts faster,
+// because Node spends most of a start on finding and reading single modules.
 //
 //   build/program   the program
 //   build/servers   servers by other authors
-//   build/patient   the same, whose answer to `initialize` waits for servers as long as a busy machine takes to start them
+//   build/patient   the program with a longer `initializeGraceMs`, for a busy machine that starts servers slowly
 
 import { execFileSync } from 'node:child_process'
 import { cpSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
@@ -38,7 +38,7 @@ await build({
   logLevel: 'error',
 })
 
-/** A server finds its files beside its own modules. */
+/** Keeps the original `import.meta.url`, because a server finds its files beside its modules. */
 function keepPlaces({ onLoad }) {
   onLoad({ filter: /server-\w+[\\/]dist[\\/].*\.js$/ }, ({ path }) => ({
     contents: readFileSync(path, 'utf8').replaceAll(
@@ -48,7 +48,7 @@ function keepPlaces({ onLoad }) {
   }))
 }
 
-/** As it stands in the bundle, and what stands there instead. */
+/** The text in the bundle, and its replacement. */
 const grace = /\binitializeGraceMs: 1e3\b/
 const longGrace = 'initializeGraceMs: 12e4'
 

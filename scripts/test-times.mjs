@@ -1,4 +1,4 @@
-// A reporter of `node --test`: what `spec` prints, and before its sums the seconds that each file took.
+// A reporter of `node --test`. It prints the output of `spec`, and before the sums the seconds of each file.
 
 import { relative } from 'node:path'
 import { Readable } from 'node:stream'

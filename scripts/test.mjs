@@ -1,14 +1,14 @@
 // Runs tests.
 //
-// usage: node scripts/test.mjs fast          everything that is neither slow nor needs programs of the system
+// usage: node scripts/test.mjs fast          all tests that are not slow and need no system programs
 //        node scripts/test.mjs slow          the simulator's seeds and the load runs
-//        node scripts/test.mjs system        what needs nginx, HAProxy, bubblewrap, Podman or Chromium
+//        node scripts/test.mjs system        tests that need nginx, HAProxy, bubblewrap, Podman or Chromium
 //        node scripts/test.mjs instances     several gateways under load and faults, one test file after the other
-//        node scripts/test.mjs FILE…         files whose path ends so: test/cli/args.test.ts, cli/args
-//        node scripts/test.mjs FOLDER/…      the files of a folder, as the first three run them: test/cli/
+//        node scripts/test.mjs FILE…         files whose path ends like this: test/cli/args.test.ts, cli/args
+//        node scripts/test.mjs FOLDER/…      the files of a folder in groups, as in the first three: test/cli/
 //
-// Named files run without a check of types, with what has changed translated since the last time: in seconds. Options
-// of `node --test`, as --test-name-pattern=WORDS, may stand before them.
+// Named files run within seconds, because the script translates only changed sources and does not check types.
+// Options of `node --test`, such as --test-name-pattern=WORDS, may precede the names.
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -16,9 +16,9 @@ import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 
 const root = resolve(import.meta.dirname, '..')
-/** With the counts in full, which PROOF=full asks for, some files take half an hour. */
+/** With PROOF=full, which runs the full counts, some files take half an hour. */
 const fileTimeoutMs = process.env['PROOF'] === 'full' ? 7_200_000 : 1_200_000
-/** More than there are processors, since most tests wait for processes. */
+/** More files than processors, because most tests wait for processes. */
 const filesAtOnce = 6
 
 const sets = {
@@ -36,7 +36,7 @@ function isOfSystem(path) {
   return path.startsWith('test/system/')
 }
 
-/** Each of them needs the whole machine. */
+/** Whether a test needs the whole machine. */
 function isOfInstances(path) {
   return /^test\/system\/(?:cluster|restart)/.test(path)
 }
@@ -45,7 +45,7 @@ function isOfInstances(path) {
 const measuresItsProcess = /memoryUsage|getActiveResourcesInfo|setFlagsFromString|costRatio/
 const filesInOneMax = 6
 
-/** Their tests start programs one after the other, so that they begin first: `node --test` sorts its files by their paths. */
+/** Tests in these folders take long, so they begin first. `node --test` sorts files by their paths. */
 const slowFolders = ['test/cli', 'test/login', 'test/replay']
 
 function needsItsProcess(path) {
@@ -57,8 +57,8 @@ function folderOf(path) {
 }
 
 /**
- * The files that processes run: most of them import several files of one folder, since a process takes longer to load the sources
- * than to run the tests of most files.
+ * Returns the files that processes run. Most of them import several test files of one folder, because a process
+ * takes longer to load the sources than to run the tests of most files.
  */
 function grouped(paths) {
   const alone = paths.filter(needsItsProcess)
@@ -98,11 +98,11 @@ function run(...args) {
   return status ?? 1
 }
 
-/** Brings `build` up to date as far as running needs it. */
+/** Updates the parts of `build` that a test run needs. */
 async function translate() {
   const all = ['src', 'test', 'bench', 'examples'].flatMap(sourcesBelow)
   const changed = all.filter((path) => changedAt(path) > changedAt(compiled(path)))
-  // It is no longer what the compiler made.
+  // `build` is no longer the output of the compiler.
   if (changed.length > 0) rmSync(join(root, 'build/.inputs'), { force: true })
   await build({
     entryPoints: changed.map((path) => join(root, path)),
@@ -118,7 +118,7 @@ async function translate() {
     if (run(...step) !== 0) process.exit(1)
 }
 
-/** Whether a test starts the command as it is shipped. */
+/** Whether a test starts the command in `dist`. */
 function needsPackage(path) {
   return isOfSystem(path) || /dist\/cli\.js|'dist'/.test(readFileSync(join(root, path), 'utf8'))
 }

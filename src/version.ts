@@ -1,2 +1,2 @@
-/** The version in package.json; a test holds the two equal, so that none is read at start. */
+/** The version in package.json. A test compares the two, so the program need not read package.json. */
 export const version = '0.1.0'

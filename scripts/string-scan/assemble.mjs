@@ -1,7 +1,7 @@
-// As much of an assembler for WebAssembly as one function needs.
+// The part of a WebAssembly assembler that one function needs.
 //
-// An expression is the list of its bytes, operands first. Numbers of opcodes are
-// those of the WebAssembly Core Specification, 2.0, section 5.4.
+// An expression is the list of its bytes, operands first. The numbers of opcodes are in the WebAssembly Core
+// Specification, 2.0, section 5.4.
 
 export const I32 = 0x7f
 export const I64 = 0x7e
@@ -79,10 +79,10 @@ export const when = (condition, then, otherwise = []) => {
   return [...condition, 0x04, NO_RESULT, ...then.flat(), ...tail, END]
 }
 
-/** Runs `body` again for as long as `again` holds behind it. */
+/** Runs `body`, and repeats it while `again` is true after it. */
 export const loop = (body, again) => [0x03, NO_RESULT, ...body.flat(), ...again, 0x0d, 0, END]
 
-/** The locals of one function; parameters are declared first. */
+/** The locals of one function. Callers add the parameters first. */
 export class Locals {
   types = []
 
@@ -96,7 +96,7 @@ export class Locals {
   }
 }
 
-/** A module that exports its memory of `pages`, with `data` in it, and one function without a result. */
+/** Makes a module that exports a memory of `pages` with `data`, and one function without a result. */
 export function moduleOf({ pages, data, name, parameters, locals, body }) {
   const own = locals.types.slice(parameters).map((type) => [1, type])
   const code = [...list(own), ...body.flat(), END]

@@ -1,30 +1,27 @@
 // Finds the long strings of a JSON text, 64 bytes at a time.
 //
-// The bytes between two addresses, whole blocks of 64, are taken as the next of
-// the text. A bit set of each block says which of its bytes are quotes and
-// backslashes; arithmetic on these finds out which characters are escaped and
-// which stand inside strings, without a branch for each (Langdale and Lemire,
-// "Parsing Gigabytes of JSON per Second", 2019, section 3.1.1). What has to hold
-// of a string's bytes is collected in `bad`: a control character or a wrong
-// escape inside one, a backslash outside. Whether a text is UTF-8, and what stands
-// between its strings, others find out.
+// A call reads the next bytes of the text between two addresses, in whole blocks of 64. Bit sets of each block
+// mark its quotes and backslashes. Arithmetic on the bit sets finds the escaped characters and the insides of
+// strings, without a branch for each character (Langdale and Lemire, "Parsing Gigabytes of JSON per Second",
+// 2019, section 3.1.1). `bad` collects errors: a control character or a wrong escape inside a string, and a
+// backslash outside. Callers check the UTF-8, and the text between strings.
 //
-// Everything that goes from one block to the next lies in memory, so that a text
-// may come in pieces. `string-finder.ts` knows these places by their numbers.
+// All state between two blocks is in memory, so a text may come in pieces. `string-finder.ts` has the same
+// addresses.
 
 import { I32, I64, Locals, V128, i32, i64, loop, moduleOf, v128, when } from './assemble.mjs'
 
-/** Addresses of what is kept between two calls. */
-const INSIDE = 0 // all ones inside a string, else zero
-const ESCAPED = 8 // 1 when the next byte is escaped
-const HEX_DUE = 16 // a bit for each of the next bytes that has to be a hexadecimal digit
-const BAD = 24 // not zero once anything was wrong
-const OPENED = 32 // where the last string begins, counted in the text
-const BASE = 36 // what to add to an address to count in the text
-const FOUND = 40 // how many long strings ended in this call
-const BYTES_MIN = 48 // how long a string has to be, with its quotes, to be reported
-const STRINGS = 64 // where they begin and end, 8 bytes a string
-const VECTORS = 6 * 1024 // behind as many strings as one call can find
+/** Addresses of the state between two calls. */
+const INSIDE = 0 // all ones if the text is inside a string, else zero
+const ESCAPED = 8 // 1 if the next byte is escaped
+const HEX_DUE = 16 // a bit for each of the next bytes that must be a hexadecimal digit
+const BAD = 24 // not zero after an error
+const OPENED = 32 // the offset in the text of the last opened string
+const BASE = 36 // the difference between an offset in the text and an address
+const FOUND = 40 // the number of long strings that ended in this call
+const BYTES_MIN = 48 // the shortest reported string, with its quotes
+const STRINGS = 64 // the start and the end of each found string, 8 bytes a string
+const VECTORS = 6 * 1024 // the constants, after the room for all strings that one call can find
 
 const locals = new Locals()
 const address = locals.add(I32)
@@ -44,7 +41,7 @@ const isNotZero = (value) => i64.ne(value, i64.const(0))
 const not = (value) => i64.xor(value, i64.const(-1))
 const add = (target, value) => target.set(i64.or(target.get, value))
 
-/** One bit of each byte of four vectors, the first byte's lowest. */
+/** Makes a bit set of the highest bits of the bytes of four vectors. The first byte has the lowest bit. */
 function bits(vectors) {
   const [a, b, c, d] = vectors.map((vector) => v128.bitmask(vector))
   return i64.or(halfOf(a, b), i64.shl(halfOf(c, d), i64.const(32)))
@@ -54,16 +51,16 @@ function halfOf(low, high) {
   return i64.extend(i32.or(low, i32.shl(high, i32.const(16))))
 }
 
-// Rare cases read the block once more: a local that is used there too would lie in memory in every round.
+// Rare cases read the block again: if they used the locals too, the engine would keep these in memory.
 const readAgain = [0, 16, 32, 48].map((offset) => v128.load(address.get, offset))
 
-/** The bit set of the bytes that are one of these. */
+/** Makes the bit set of the bytes that equal one of the characters. */
 function bitsOf(...characters) {
   const is = (byte) => characters.map((character) => v128.eq(byte, all(character.charCodeAt(0))))
   return bits(readAgain.map((byte) => is(byte).reduce((a, b) => v128.or(a, b))))
 }
 
-/** Two tables by the halves of a byte, which have a bit in common where the byte is one of `characters`. */
+/** Makes tables for the two halves of a byte. Their entries share a bit if the byte is one of `characters`. */
 function halves(characters) {
   const codes = [...characters].map((character) => character.charCodeAt(0))
   const rows = [...new Set(codes.map((code) => code >> 4))]
@@ -72,7 +69,7 @@ function halves(characters) {
   return { low: of16(lows), high: of16(bit) }
 }
 
-/** The bit set of the bytes that are none of the characters of these tables. */
+/** Makes the bit set of the bytes that are none of the characters of these tables. */
 function others({ low, high }) {
   const hit = (byte) =>
     v128.and(v128.swizzle(low, v128.and(byte, all(0x0f))), v128.swizzle(high, v128.shrU(byte, i32.const(4))))
@@ -82,12 +79,12 @@ function others({ low, high }) {
 const hexDigits = halves('0123456789abcdefABCDEF')
 const ODD_BITS = i64.const(BigInt.asIntN(64, 0xaaaa_aaaa_aaaa_aaaan))
 
-/** Most of the characters that are escaped, without quotes and backslashes, lie within 16 from the first of these. */
+/** Most escaped characters, apart from quotes and backslashes. All lie within 16 codes from the first one. */
 const usualEscapes = ['f', 'n', 'r', 't'].map((character) => character.charCodeAt(0))
 const [firstUsual] = usualEscapes
 const repeated = (byte) => Array.from({ length: 16 }, () => byte)
 
-// Vectors that every round needs lie in memory: the engine would make constants anew in every round.
+// The vectors of every round lie in memory, because the engine would make constants anew in every round.
 const vectors = [
   repeated(0x22),
   repeated(0x5c),
@@ -117,10 +114,9 @@ const load = [
 ]
 
 /**
- * The characters behind an odd number of backslashes.
+ * Finds the characters after an odd number of backslashes.
  *
- * A subtraction carries through each run of backslashes; whether the carry comes
- * out at an odd place says whether the run is odd.
+ * A subtraction carries through each run of backslashes. The carry ends at an odd place after an odd run.
  */
 const findEscapees = [
   escapees.set(i64.const(0)),
@@ -140,7 +136,7 @@ const hexDue = i64.load(ZERO_ADDRESS, HEX_DUE)
 const shifted = (shift, counts) =>
   counts.map((count) => shift(unicode.get, i64.const(count))).reduce((a, b) => i64.or(a, b))
 
-/** All ones from each quote that opens a string to the one that closes it. */
+/** Sets all bits from each opening quote to its closing quote. */
 const findWithin = [
   within.set(quotes.get),
   ...[1, 2, 4, 8, 16, 32].map((count) =>
@@ -149,7 +145,7 @@ const findWithin = [
   within.set(i64.xor(within.get, inside.get)),
 ]
 
-/** Each other escaped character must be a `u`, and four hexadecimal digits have to follow it. */
+/** Each remaining escaped character must be a `u` with four hexadecimal digits after it. */
 const checkUnicode = [
   unicode.set(i64.and(escapees.get, bitsOf('u'))),
   add(bad, i64.xor(escapees.get, unicode.get)),
@@ -166,13 +162,13 @@ const checkRareBytes = [
   ]),
 ]
 
-/** The whole block is inside a string, or the whole block is not. */
+/** Without quotes, the whole block is inside or outside a string. */
 const noQuotes = [within.set(inside.get), add(bad, i64.and(backslashes.get, not(inside.get)))]
 
 const place = i32.add(address.get, i32.load(ZERO_ADDRESS, BASE))
 const ofString = i32.shl(found.get, i32.const(3))
 
-/** A long string ends with the first quote of a block or not at all, and begins with the last. */
+/** A long string can end only at the first quote of a block, and begin only at the last. */
 const someQuotes = [
   ...findWithin,
   add(bad, i64.and(backslashes.get, not(within.get))),
@@ -204,7 +200,7 @@ const epilogue = [
   i64.store(ZERO_ADDRESS, bad.get, BAD),
 ]
 
-/** Takes from one address to another, at least one block. */
+/** The parameters are the first address and the end, with at least one block between them. */
 export const program = moduleOf({
   pages: 2,
   data: { address: VECTORS, bytes: vectors.flat() },

@@ -1,14 +1,14 @@
-// The results of tools, as text for a person.
+// Shows the results of tools as text for a person.
 
 import { Buffer } from 'node:buffer'
 import type { JsonValue } from './json-value.js'
 
-/** Keeps the bytes of an image, a sound or a file; gives where. */
+/** Saves the bytes of an image, a sound or a file, and returns the place. */
 export type Keep = (bytes: Buffer, mimeType: string) => string
 
 /**
- * The result of a tool: its content. Structured content, as the server wrote it, stands for a text that is missing:
- * a server repeats it as text (MCP, Tools: structured content), or makes it of the text.
+ * Returns the content of a tool result. Structured content appears only where the result has no text item,
+ * because a server with both repeats one in the other (MCP 2025-11-25, Tools: Structured Content).
  */
 export function toolResult(result: JsonValue, keep: Keep): string {
   const structured = result.member('structuredContent')

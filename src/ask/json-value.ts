@@ -1,4 +1,4 @@
-// A JSON text as a tree that loses nothing: numbers keep their spelling, members keep their order, and may be there twice.
+// A JSON text as a tree that loses nothing: numbers keep their spelling, and members their order and duplicates.
 
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../jsonrpc/ascii.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
@@ -6,20 +6,20 @@ import { type Span, scanText } from '../jsonrpc/scan.js'
 import { rawAt, stringAt } from '../jsonrpc/text.js'
 import { memberPath } from '../text/member-path.js'
 
-/** Deeper than the proxy itself allows, and far from the end of the stack. */
+/** A text may nest deeper here than the proxy allows, and still cannot overflow the stack. */
 const DEPTH_MAX = 1000
 
-/** A member or an item; the first byte of a member is that of its key. */
+/** A member of an object, which starts at its key, or an item of an array. */
 export interface Part {
   /** Empty for an item. */
   readonly name: string
-  /** The path from the object or the array. */
+  /** The path from the object or the array that contains the part. */
   readonly path: string
   readonly start: number
   readonly value: JsonValue
 }
 
-/** One value and its place in the bytes of a text, which is read no further than it is asked for. */
+/** One value and its place in the bytes of a text. The members or items are read when a caller first needs them. */
 export class JsonValue implements Span {
   readonly start: number
   readonly end: number
@@ -45,12 +45,12 @@ export class JsonValue implements Span {
     return this.#bytes.subarray(this.start, this.end)
   }
 
-  /** As it is written. */
+  /** The source text. */
   get raw(): string {
     return rawAt(this.#bytes, this)
   }
 
-  /** A string without its escapes; the source text of any other value. */
+  /** The decoded text of a string; the source text of any other value. */
   get text(): string {
     return stringAt(this.#bytes, this) ?? this.raw
   }
@@ -65,7 +65,7 @@ export class JsonValue implements Span {
     return this.kind === 'array' ? this.parts.map(({ value }) => value) : []
   }
 
-  /** The value behind these names of members, each the last of its name, as `JSON.parse` reads them. */
+  /** Follows the names into nested objects. The last member with a name counts, as in `JSON.parse`. */
   member(...names: readonly string[]): JsonValue | undefined {
     return names.reduce<JsonValue | undefined>(
       (at, name) => at?.parts.findLast((part) => part.name === name)?.value,
@@ -73,7 +73,7 @@ export class JsonValue implements Span {
     )
   }
 
-  /** The text of a member that is a string. */
+  /** Returns the text of a member; undefined if the member is missing or no string. */
   string(name: string): string | undefined {
     const value = this.member(name)
     return value?.kind === 'string' ? value.text : undefined
@@ -94,12 +94,12 @@ export class JsonValue implements Span {
   }
 }
 
-/** Reads one JSON text. @throws FrameError when the bytes are not one */
+/** Reads one JSON text. @throws FrameError when the bytes are not valid JSON */
 export function readTree(bytes: Buffer): JsonValue {
   return new JsonValue(bytes, scanText(bytes, DEPTH_MAX))
 }
 
-/** The tree of a text; undefined for what is no JSON. */
+/** Returns the tree of a text; undefined if the bytes are not valid JSON. */
 export function jsonTreeOf(bytes: Buffer): JsonValue | undefined {
   try {
     return readTree(bytes)

@@ -1,4 +1,4 @@
-// The MCP client of `tools` and `call`. It uses a separate proxy, so that a person sees what a client would see.
+// The MCP client of the commands `tools` and `call`. It uses a separate proxy and sees what any client sees.
 
 import { Buffer } from 'node:buffer'
 import type { McpProxy } from '../index.js'
@@ -12,7 +12,7 @@ import { memoryPair } from '../transports/memory.js'
 import { version } from '../version.js'
 import { JsonValue, readTree } from './json-value.js'
 
-/** An error that a call was answered with (JSON-RPC 2.0, 5.1). */
+/** The error of a JSON-RPC response (JSON-RPC 2.0, section 5.1). */
 export class AnswerError extends Error {
   readonly code: number
 
@@ -28,11 +28,11 @@ export class AnswerError extends Error {
 
 const noParams = readTree(Buffer.from('{}'))
 
-/** Answers the questions of a server; undefined where no person can. */
+/** Answers the requests of servers for a person. */
 export interface Person {
   /** Client capabilities, as raw JSON. */
   readonly capabilities: string
-  /** Gives a result as raw JSON; undefined for a question that is not known. */
+  /** Returns the result as raw JSON; undefined for an unknown method. */
   answer(method: string, params: JsonValue): Promise<string> | undefined
 }
 
@@ -46,7 +46,7 @@ export class LocalClient {
   readonly #onProgress: (params: JsonValue) => void
   #onToolsChanged: () => void = ignore
 
-  /** `view` is one of the proxy's; undefined is everything. */
+  /** `view` names a view of the proxy; undefined shows everything. */
   constructor(
     proxy: Pick<McpProxy, 'attach'>,
     person?: Person,
@@ -71,7 +71,7 @@ export class LocalClient {
     this.#peer.notify('notifications/initialized')
   }
 
-  /** Sends a request; `params` is raw JSON. @throws AnswerError when it is answered with an error */
+  /** Sends a request; `params` is raw JSON. @throws AnswerError when the response is an error */
   async request(method: string, params: string): Promise<JsonValue> {
     const asked = this.#peer.ask(method, params)
     if (asked === undefined) throw new Error(CLOSED)
@@ -91,7 +91,7 @@ export class LocalClient {
     return all
   }
 
-  /** Resolves when a server says that its tools have changed: some list more of them right after the handshake. */
+  /** Resolves when a server reports changed tools. Some servers list more tools right after the handshake. */
   toolsChanged(): Promise<void> {
     return new Promise((resolve) => {
       this.#onToolsChanged = resolve

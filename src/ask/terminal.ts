@@ -1,4 +1,4 @@
-// Questions to the person at the terminal, also those of servers (MCP, Elicitation).
+// Asks the person at the terminal, also for servers (MCP 2025-11-25, Elicitation).
 
 import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
@@ -11,10 +11,10 @@ export function isAtTerminal(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY
 }
 
-/** The line that the person types, or nothing at the end of the input; stdout is left to results. */
+/** Returns the line that the person types; empty at the end of the input. Stdout carries only results. */
 export async function askLine(question: string, output: Writable = process.stderr): Promise<string> {
   const lines = createInterface({ input: process.stdin, output, terminal: process.stdin.isTTY })
-  // While a person edits a line, Ctrl-C is a key and sends no signal.
+  // While readline edits a line, the terminal sends no signal for Ctrl-C.
   lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
   try {
@@ -29,7 +29,7 @@ export interface Dialog {
   readonly ask: (question: string) => Promise<string>
 }
 
-/** The person at the terminal; undefined where there is none. */
+/** Returns undefined if stdin or stderr is no terminal. */
 export function personAtTerminal(): Person | undefined {
   return isAtTerminal() ? personOf(terminal) : undefined
 }
@@ -43,7 +43,7 @@ export function personOf(dialog: Dialog): Person {
 
 const declined = '{"action":"decline"}'
 
-/** A question for consent, as that of a confirmation, is asked; a form with fields is declined. */
+/** Asks the person for consent. The dialog declines a form with fields, because it cannot show them. */
 async function elicited(question: JsonValue, { tell, ask }: Dialog): Promise<string> {
   tell(question.string('message') ?? 'A server asks:')
   if (question.string('mode') === 'url') {

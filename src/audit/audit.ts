@@ -1,6 +1,6 @@
-// One JSON line for each call of a client.
+// Writes one JSON line for each call of a client.
 //
-// A listener of `call` events, which come when the answer is on its way: no call waits for the audit, and none fails with it.
+// The audit listens to `call` events. They fire when the answer is on its way, so no call waits for the audit.
 
 import { createHash } from 'node:crypto'
 import type { CallEvent } from '../events/proxy-events.js'
@@ -13,7 +13,7 @@ import { matcherOf } from '../text/name-patterns.js'
 import { withoutSecretMembers } from '../text/secret-names.js'
 import { TOKEN_BYTES } from '../text/tokens.js'
 
-/** Bytes of arguments or of a result that a line repeats. */
+/** The most bytes of arguments or of a result in one line. */
 const PAYLOAD_BYTES_MAX = 64 * 1024
 /** The longest name or URI, in UTF-16 units. */
 const NAME_LENGTH_MAX = 2048
@@ -21,29 +21,29 @@ const NAME_LENGTH_MAX = 2048
 const PROFILE = 'profile:'
 
 export interface AuditSink {
-  /** Takes a line with its line end, or counts it as lost. */
+  /** Takes a line with its line end, or counts the line as lost. */
   write(line: string): void
-  /** Whether the next line will be kept; absent where it always is. */
+  /** False if the next line would be lost; absent if no line can be lost. */
   readonly isWritable?: boolean
-  /** How many lines are lost; absent if none can be lost. */
+  /** How many lines are lost; absent if no line can be lost. */
   readonly lost?: number
   /** Resolves when all lines are written, or after a bounded time. */
   close(): Promise<void>
 }
 
 export interface AuditOptions {
-  /** Whether lines have arguments and results. */
+  /** Whether lines contain arguments and results. */
   readonly payloads: boolean
-  /** Whether a call passes whose line may be lost; absent lets it pass. */
+  /** The treatment of a call whose line may be lost. The default is `continue`. */
   readonly onError?: 'continue' | 'refuse'
-  /** Patterns of the methods of which every call has a line. */
+  /** Every call of a method that matches one of these patterns gets a line. */
   readonly methods: readonly string[]
 }
 
 /** The clock, and the redactor of the log. */
 export interface AuditContext {
   wallNow(): number
-  /** The text without secrets, cut after about `lengthMax` UTF-16 units. */
+  /** Returns the text without secrets, cut after about `lengthMax` UTF-16 units. */
   clean(text: string, lengthMax: number): string
 }
 
@@ -65,7 +65,7 @@ export class Audit implements CallGate {
     this.#isAudited = matcherOf(methods)
   }
 
-  /** Takes the event of a call; refused calls of every method have a line. */
+  /** Handles a `call` event. A refused call gets a line also if no pattern matches its method. */
   readonly ended = (event: CallEvent): void => {
     if (event.outcome === 'refused' || this.#isAudited(event.method)) this.#sink.write(this.#line(event))
   }
@@ -122,18 +122,18 @@ export class Audit implements CallGate {
     return name === undefined ? undefined : this.#context.clean(name, NAME_LENGTH_MAX)
   }
 
-  /** A text, because JSON that is cut or redacted may be invalid. */
+  /** Returns a string and no JSON value, because JSON that is cut or redacted may be invalid. */
   #payload(bytes: Uint8Array | undefined): string | undefined {
     if (bytes === undefined) return undefined
     const isCut = bytes.length > PAYLOAD_BYTES_MAX
     const text = Buffer.from(bytes.subarray(0, PAYLOAD_BYTES_MAX)).toString()
-    // A cut text is redacted with the first part of a secret at its end.
+    // A limit below the length makes the redactor remove also the beginning of a secret at the cut.
     const clean = this.#context.clean(text, isCut ? text.length - 1 : Infinity)
     return withoutSecretMembers(clean) + (isCut ? `… (${bytes.length} bytes)` : '')
   }
 }
 
-/** The line of the audit that counts lost lines. */
+/** Returns the line that reports the number of lost lines. */
 export function gapLine(context: Pick<AuditContext, 'wallNow'>, lost: number): string {
   return lineOf(context, 'audit-gap', { lost })
 }

@@ -1,4 +1,4 @@
-// The audit of a configuration: in a file, or on stderr.
+// Opens the audit of a configuration, in a file or on stderr.
 
 import type { AuditConfig } from '../config/configuration.js'
 import { type LogStream, LineStream } from '../log/log.js'
@@ -12,11 +12,11 @@ export interface AuditParts {
   readonly mayBeStdout?: boolean
   readonly clean: AuditContext['clean']
   readonly runtime: Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>
-  /** Takes the place of the file system. */
+  /** Replaces the file system in tests. */
   readonly append?: RotatingFileOptions['append']
 }
 
-/** Opens the file, which is created with mode 0600; one that cannot be written is an error in the log. */
+/** Opens the audit, and creates its file with mode 0600. A file that cannot be written is an error in the log. */
 export function openAudit({ file, ...config }: AuditConfig, parts: AuditParts): Audit {
   const { runtime, clean, log, append, mayBeStdout = false } = parts
   const context = { wallNow: () => runtime.wallNow(), clean }

@@ -1,16 +1,16 @@
-// Bytes in one block of memory, in which the oldest make room for the new: nothing is made for the garbage collector.
+// Keeps bytes in one block of memory, in which new bytes overwrite the oldest. The garbage collector gets no work.
 
 import { Buffer } from 'node:buffer'
 
-/** More of one message is not kept. */
+/** The most bytes that the inspector keeps of one message. */
 export const KEPT_BYTES_MAX: number = 64 * 1024
 
-/** Keeps bytes by their places. A place is the number of bytes that were reserved before it, so it is never used again. */
+/** Keeps bytes by their places. A place is the number of bytes reserved before it, so each place is unique. */
 export class Arena {
   readonly memory: Buffer
-  /** The same memory, for numbers. */
+  /** Reads and writes numbers in `memory`. */
   readonly numbers: DataView
-  /** The place of the first byte of the memory. */
+  /** The place of the first byte of `memory`. */
   #round = 0
   #used = 0
 
@@ -24,12 +24,12 @@ export class Arena {
     return this.#round + this.#used
   }
 
-  /** Everything before this place is overwritten. */
+  /** The bytes before this place are overwritten. */
   get floor(): number {
     return this.end - this.memory.length
   }
 
-  /** The place of so many bytes beside each other, which the caller writes; they are fewer than the memory has. */
+  /** Returns the place of `length` adjacent bytes, which the caller writes. The memory must have as many bytes. */
   reserve(length: number): number {
     if (this.#used + length > this.memory.length) {
       this.#round += this.memory.length
@@ -46,12 +46,12 @@ export class Arena {
     return place
   }
 
-  /** The offset of a place in the memory. */
+  /** Returns the offset in `memory` of a place. */
   indexOf(place: number): number {
     return place >= this.#round ? place - this.#round : place - this.#round + this.memory.length
   }
 
-  /** A view: the next bytes may overwrite it. */
+  /** Returns a view, which later bytes may overwrite. */
   view(place: number, length: number): Buffer {
     const start = this.indexOf(place)
     return this.memory.subarray(start, start + length)

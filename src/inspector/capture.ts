@@ -1,4 +1,4 @@
-// The tap of the inspector: copies what crosses the connections into a ring.
+// The tap of the inspector: copies all messages of all connections into a ring.
 
 import { Buffer } from 'node:buffer'
 import { LF } from '../jsonrpc/ascii.js'
@@ -7,13 +7,12 @@ import type { Hop, LiveTap } from '../jsonrpc/wire-tap.js'
 import { KEPT_BYTES_MAX } from './arena.js'
 import type { FrameHead, Ring } from './ring.js'
 
-/** A message with more edits has line breaks at most of them. */
+/** The ring does not keep more edits of one message: most of so many edits replace line breaks. */
 const EDITS_MAX = 1000
 
-/** Copies frames, and the edits of forwarded messages. */
 export class Capture implements LiveTap {
   readonly #ring: Ring
-  /** The unfinished line of each direction of a stream; an entry goes with its connection. */
+  /** The unfinished lines of each stream, by the number of its connection. An entry ends with the connection. */
   readonly #lines = new Map<number, { readonly in: UnfinishedFrame; readonly out: UnfinishedFrame }>()
 
   constructor(ring: Ring) {
@@ -37,12 +36,12 @@ export class Capture implements LiveTap {
     this.#lines.delete(connection)
   }
 
-  /** Drops unfinished lines: what follows is not known. */
+  /** Drops unfinished lines, because the tap may miss their ends. */
   clear(): void {
     this.#lines.clear()
   }
 
-  /** Takes a piece of a stream. The lines that begin and end in it are copied together. */
+  /** Adds a piece of a stream. One copy covers all lines that begin and end in the piece. */
   #take(head: FrameHead, line: UnfinishedFrame, piece: Buffer): void {
     let start = 0
     let end = piece.indexOf(LF)
@@ -73,7 +72,7 @@ export class Capture implements LiveTap {
   }
 }
 
-/** A line that has not ended: its beginning, and how long it is. */
+/** The kept beginning and the full size of a line that has not ended. */
 class UnfinishedFrame {
   #parts: Buffer[] = []
   #kept = 0
@@ -83,7 +82,7 @@ class UnfinishedFrame {
     this.size += part.length
     const room = KEPT_BYTES_MAX - this.#kept
     if (room <= 0) return
-    // A copy, because the reader may overwrite the chunk.
+    // A copy, because the transport may overwrite the chunk.
     const copy = Buffer.from(part.subarray(0, room))
     this.#parts.push(copy)
     this.#kept += copy.length

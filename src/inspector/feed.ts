@@ -1,15 +1,14 @@
-// The viewers of the inspector: each gets the rows that it has not seen, in batches, and skips what it is too slow for.
+// The viewers of the inspector. A viewer gets the rows that it lacks, in batches, and skips rows if it is too slow.
 //
-// A page that is opened gets the newest rows first, and then the older ones backwards.
+// A new page first gets the newest rows, and then batches of ever older rows.
 
 import { Buffer } from 'node:buffer'
 import type { FeedLine, FrameRow, Hello } from './protocol.js'
 import type { Ring } from './ring.js'
 import type { Rows } from './rows.js'
 
-/** The stream to one viewer. */
 export interface ViewerStream {
-  /** Bytes that the viewer has not taken. */
+  /** Bytes that the viewer has not read. */
   readonly unsentBytes: number
   write(pieces: readonly Uint8Array[]): void
   end(): void
@@ -18,35 +17,34 @@ export interface ViewerStream {
 /** Milliseconds between two batches. */
 export const BATCH_MS = 100
 
-/** Most bytes that wait for a viewer. */
+/** A viewer with more unread bytes gets no further rows for now. */
 const UNSENT_BYTES_MAX = 1024 * 1024
 
 /** Milliseconds between two batches while older rows follow. */
 export const OLDER_BATCH_MS = 20
 
-/** Most rows that are made for one viewer at a time, and the milliseconds after which no further one is begun. */
+/** The most rows of one batch, and the time after which a batch gets no further row, in milliseconds. */
 const ROWS_MAX = 600
 const ROWS_MS = 1
 const OLDER_ROWS_MS = 4
 
-/** The frames that a viewer has already. */
+/** The range of frames that a viewer already has. */
 export interface Seen {
-  /** The last of them. */
+  /** The number of the last frame. */
   readonly since?: number | undefined
-  /** The first of them. */
+  /** The number of the first frame. */
   readonly before?: number | undefined
 }
 
-/** One open feed. */
 export class Viewer {
   readonly #ring: Ring
   readonly #rows: Rows
   readonly #stream: ViewerStream
-  /** A page that is not looked at gets numbers only. */
+  /** False for a hidden page, which gets only the number of frames. */
   readonly #wantsRows: boolean
-  /** The next frame. */
+  /** The number of the next frame to send. */
   #at: number
-  /** Frames before this one are still to be sent. */
+  /** The frames before this number are still to be sent. */
   #oldest: number
   #counted = -1
 
@@ -60,12 +58,10 @@ export class Viewer {
     this.#oldest = Math.min(before ?? this.#at, this.#at)
   }
 
-  /** Whether older rows follow. */
   get hasOlder(): boolean {
     return this.#wantsRows && this.#oldest > this.#ring.first
   }
 
-  /** Nothing more follows. */
   end(): void {
     this.#stream.end()
   }
@@ -74,7 +70,7 @@ export class Viewer {
     this.#write({ hello })
   }
 
-  /** Sends what there is, unless the viewer has not taken what was sent before. */
+  /** Sends the next batch, unless the viewer has too many unread bytes. */
   send(now: () => number): void {
     if (this.#stream.unsentBytes > UNSENT_BYTES_MAX) return
     if (!this.#wantsRows) return this.#count(this.#ring.next - 1)

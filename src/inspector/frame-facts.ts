@@ -1,4 +1,4 @@
-// The facts of a captured frame: its kind, its id, its method, and the beginning of its text.
+// Reads the kind, the id, the method and the beginning of the text of a captured frame.
 
 import { Buffer } from 'node:buffer'
 import { CR, LF, OPEN_ARRAY } from '../jsonrpc/ascii.js'
@@ -16,11 +16,11 @@ export type FrameFacts = Pick<FrameRow, 'kind' | 'id' | 'method' | 'name' | 'fai
 /** A message as its row shows it. */
 export interface FrameSummary {
   readonly facts: FrameFacts
-  /** The arguments or params, the result or the error; undefined where the message cannot be read as a whole. */
+  /** The span of the arguments, params, result or error; absent if the message is no single JSON-RPC message. */
   readonly content?: Span
 }
 
-/** The message without the line end behind it. */
+/** Returns the message without its line end. */
 export function messageOf({ bytes, size }: CapturedFrame): Buffer {
   if (size > bytes.length || bytes.at(-1) !== LF) return bytes
   return bytes.subarray(0, bytes.length - (bytes.at(-2) === CR ? 2 : 1))
@@ -30,16 +30,16 @@ export function isCut({ bytes, size }: CapturedFrame): boolean {
   return size > bytes.length
 }
 
-/** Members of the beginning of a message that was cut. */
+/** Match members in the beginning of a cut message. */
 const headId = /^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*("(?:[^"\\]|\\.){0,256}"|-?\d{1,32})/s
 const headMethod = /^\s*\{(?:[^{}[\]]{0,400}?[{,])?\s*"method"\s*:\s*"([\w/$.-]{1,256})"/s
 const headResult = /^\s*\{(?:[^{}[\]]{0,400}?[{,])?\s*"(result|error)"\s*:/s
 
-/** The text before the content, and the name of the tool or prompt. */
+/** Matches the text before the content; the group is the name of the tool or prompt. */
 const headContent =
   /"(?:params"\s*:\s*\{\s*"name"\s*:\s*"([^"\\]{1,200})"\s*,\s*"arguments|params|result|error)"\s*:\s*/s
 
-/** How much of the beginning of a cut message is looked at. */
+/** The bytes of a cut message that the patterns search. */
 const HEAD_LENGTH = 1024
 
 export function summaryOf(frame: CapturedFrame): FrameSummary {
@@ -51,7 +51,7 @@ export function summaryOf(frame: CapturedFrame): FrameSummary {
   return { facts: factsOfMessage(read), content: contentOf(read) }
 }
 
-/** Empty where a request or a notification has no params. */
+/** Returns an empty span for a request or a notification without params. */
 function contentOf(frame: Frame): Span {
   switch (frame.kind) {
     case 'request':
@@ -80,13 +80,13 @@ function factsOfMessage(frame: Frame): FrameFacts {
   }
 }
 
-/** Of an `initialize` request. */
+/** Returns the name of the client in an `initialize` request. */
 function clientName({ line, params }: Extract<Frame, { method: string }>): string | undefined {
   const info = membersAt(line, params.members.span('clientInfo'))
   return stringAt(line, info?.span('name'))
 }
 
-/** Each character of the head is a byte of the message, of which so many are kept. */
+/** Each character of `head` is one byte. `length` is the number of kept bytes of the message. */
 function summaryOfHead(head: string, length: number): FrameSummary {
   const facts = factsOfHead(head)
   const found = headContent.exec(head)
@@ -97,7 +97,7 @@ function summaryOfHead(head: string, length: number): FrameSummary {
   return { facts: hasName ? { ...facts, name: Buffer.from(name, 'latin1').toString() } : facts, content }
 }
 
-/** An id may stand behind what is kept, so the method says whether there is one. */
+/** The id may stand behind the kept bytes, so the method decides between request and notification. */
 function factsOfHead(head: string): FrameFacts {
   const id = headId.exec(head)?.[1]
   const method = headMethod.exec(head)?.[1]
@@ -109,10 +109,10 @@ function factsOfHead(head: string): FrameFacts {
   return { kind: outcome === 'result' ? outcome : 'other', ...withId }
 }
 
-/** Of the text that a row shows, in characters. */
+/** The length of the text in a row, in UTF-16 units. */
 const TEXT_LENGTH = 160
 
-/** The beginning of a text, redacted. */
+/** Returns the redacted beginning of a text. */
 export function shownText(message: Buffer, clean: (bytes: Buffer, isCut: boolean) => Buffer): string {
   const head = message.subarray(0, HEAD_LENGTH)
   const text = clean(head, message.length > head.length).toString('utf8')

@@ -1,4 +1,4 @@
-// One frame for the page: its input and its output, cut into the pieces that edits and secrets make of them.
+// Shows one frame on the page: its input and its output, cut into segments at each edit and each secret.
 
 import { Buffer, isUtf8 } from 'node:buffer'
 import { recordHead, recordLine, recordMessage } from '../record/line.js'
@@ -10,10 +10,9 @@ import { type MessageRedactor, replacementOf } from './redaction.js'
 import type { CapturedFrame, Ring } from './ring.js'
 import type { Rows } from './rows.js'
 
-/** How many entries are searched for the frame on the other hop. */
+/** How many frames the search for the frame on the other hop reads. */
 const SEARCHED_MAX = 5000
 
-/** A stretch of bytes with the reason of its edit. */
 interface Stretch extends Span {
   readonly why: string
 }
@@ -32,7 +31,7 @@ export function frameView(
   return {
     row: rows.rowOf(frame),
     ...(came !== undefined && { input: sideOf({ ...came.hop, ...kept(came) }, edits, redactor) }),
-    // The frame that came in may have left the ring before the one that left.
+    // The ring may have dropped the incoming frame, and still have the outgoing one with its edits.
     ...(came === undefined &&
       left !== undefined &&
       edits.length > 0 && { input: sideOf(inputFacts(left, edits), edits, redactor) }),
@@ -56,7 +55,7 @@ function inputFacts(left: CapturedFrame, edits: readonly KeptEdit[]): SideFacts 
   return { bytes, size: left.size - growth, isCut: isCut(left) }
 }
 
-/** The line of a recording, without secrets. */
+/** Returns the line of a recording, without secrets. */
 export function lineOf(frame: CapturedFrame, redactor: MessageRedactor): Buffer {
   const { hop, direction, whole, at, bytes } = frame
   const head = recordHead({ ...hop, direction, whole }, at)
@@ -64,7 +63,7 @@ export function lineOf(frame: CapturedFrame, redactor: MessageRedactor): Buffer 
   return Buffer.concat(whole ? recordMessage(head, withFeed(clean)) : recordLine(head, clean))
 }
 
-/** Behind a whole message the recording leaves one line feed out, which not every transport gives. */
+/** `recordMessage` removes one line feed, and not every transport sends one behind a whole message. */
 function withFeed(bytes: Buffer): Buffer {
   return bytes.at(-1) === 0x0a ? bytes : Buffer.concat([bytes, Buffer.from('\n')])
 }
@@ -99,7 +98,7 @@ function withoutCutCharacter(bytes: Buffer): Buffer {
   return bytes.subarray(0, Math.max(0, end - 1))
 }
 
-/** The pieces between all edges, in order; an insertion of nothing leaves no piece. */
+/** Returns the segments between the edges of all edits and secrets, in order. An empty edit has no segment. */
 function segmentsOf(bytes: Buffer, edits: readonly Stretch[], secrets: readonly Span[]): Segment[] {
   const edges = [0, bytes.length, ...[...edits, ...secrets].flatMap(({ start, end }) => [start, end])]
   const places = [...new Set(edges.filter((edge) => edge <= bytes.length))].sort((a, b) => a - b)
@@ -109,7 +108,7 @@ function segmentsOf(bytes: Buffer, edits: readonly Stretch[], secrets: readonly 
     if (end === undefined) break
     const why = edits.find((edit) => edit.start <= start && end <= edit.end)?.why
     const secret = secrets.find((each) => each.start <= start && end <= each.end)
-    // Of a secret in several pieces only the first is replaced, and the others are left out.
+    // The first segment of a secret shows the replacement, and its other segments are left out.
     if (secret !== undefined && secret.start < start) continue
     const piece = secret === undefined ? bytes.subarray(start, end) : replacementOf(bytes, start)
     segments.push({
@@ -121,7 +120,7 @@ function segmentsOf(bytes: Buffer, edits: readonly Stretch[], secrets: readonly 
   return segments
 }
 
-/** The frame that came in on another connection and left as this one, or left from this one. */
+/** Returns the frame on the other hop that the proxy forwarded as this frame, or this frame as that one. */
 function otherOf(frame: CapturedFrame, ring: Ring): CapturedFrame | undefined {
   const isOut = frame.direction === 'out'
   const wanted = cameAs(frame, ring)
@@ -131,7 +130,7 @@ function otherOf(frame: CapturedFrame, ring: Ring): CapturedFrame | undefined {
     if (entry === undefined) return undefined
     if (entry.hop.hop === frame.hop.hop || entry.direction === frame.direction) continue
     const message = cameAs(entry, ring)
-    // Of a message that is cut no more can be compared.
+    // The ring has only the beginning of a cut message.
     const areCut = isCut(frame) || isCut(entry)
     const length = areCut ? Math.min(message.length, wanted.length) : undefined
     if (message.subarray(0, length).equals(wanted.subarray(0, length))) return entry
@@ -139,7 +138,7 @@ function otherOf(frame: CapturedFrame, ring: Ring): CapturedFrame | undefined {
   return undefined
 }
 
-/** The message before the edits; a message without edits left unchanged. */
+/** Returns the message before its edits; without edits, the message itself. */
 function cameAs(frame: CapturedFrame, ring: Ring): Buffer {
   const message = messageOf(frame)
   const edits = ring.editsOf(frame, message)

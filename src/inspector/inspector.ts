@@ -1,7 +1,7 @@
-// The messages that the page of the inspector shows, and the viewers that look at it.
+// Captures messages for the page of the inspector, and serves the viewers of the page.
 //
-// The tap is on while a page is open and for half a minute afterwards. Then the memory is freed, unless the
-// configuration asks for a history.
+// The tap is on while a page is open and for half a minute afterwards. Then the inspector frees the memory, unless
+// the configuration asks for a history.
 
 import type { Buffer } from 'node:buffer'
 import type { EventSource } from '../events/emitter.js'
@@ -19,28 +19,27 @@ import { Ring, defaultRingLimits } from './ring.js'
 import { Rows } from './rows.js'
 import { Status } from './status.js'
 
-/** Each has a place in memory and takes time of the event loop. */
+/** Each viewer needs memory and time of the event loop. */
 export const VIEWERS_MAX = 4
 
-/** How long the memory outlives the last viewer: a page that is loaded again finds what it had. */
+/** How long the memory outlives the last viewer, so that a page that is loaded again shows the same frames. */
 const LINGER_MS = 30_000
 
 export interface InspectorOptions {
   readonly runtime: Pick<Runtime, 'now' | 'wallNow' | 'setTimer' | 'memoryOf'>
   readonly redacts: boolean
-  /** How the proxy was started, without secrets, for recordings. */
+  /** The command line of the proxy without secrets, for recordings. */
   readonly invocation: RecordingInvocation
-  /** Frames are kept from the start on, in so many bytes; undefined keeps them while a page is open. */
+  /** The size of the memory for frames from the start on; undefined keeps frames only while a page is open. */
   readonly historyBytes?: number | undefined
 }
 
-/** The frames and the viewers of one process. */
 export class Inspector {
   readonly redactor: MessageRedactor
   readonly ring: Ring
   readonly rows: Rows
   readonly status: Status
-  /** Is given the place of the tap before the first connection. */
+  /** The proxy calls this before the first connection, with the switch of its tap. */
   readonly tapSwitch = (taps: TapSwitch): void => {
     this.#taps = taps
     if (this.#options.historyBytes !== undefined) taps.on(this.#capture)
@@ -65,7 +64,7 @@ export class Inspector {
     this.#startedAt = runtime.wallNow()
   }
 
-  /** Opens a feed; gives the function that ends it, or undefined when there are too many. */
+  /** Opens a feed, and returns the function that ends it; undefined if `VIEWERS_MAX` are open. */
   view(stream: ViewerStream, wantsRows: boolean, seen: Seen = {}): (() => void) | undefined {
     if (this.#isClosed || this.#viewers.size >= VIEWERS_MAX) return undefined
     const viewer = new Viewer(this.ring, this.rows, stream, wantsRows, seen)
@@ -79,7 +78,7 @@ export class Inspector {
     }
   }
 
-  /** Shows these proxies, whose events come from `events`. */
+  /** Shows these proxies. `events` is the source of their events. */
   show(proxies: Status['proxies'], events: EventSource<ProxyEvents>): void {
     this.status.proxies = proxies
     this.status.events = events
@@ -91,13 +90,12 @@ export class Inspector {
     return frame && frameView(frame, this.ring, this.rows, this.redactor)
   }
 
-  /** The frames of these numbers as a recording. */
   recording(ranges: FrameRanges): Promise<Buffer[]> {
     const at = new Date(this.#options.runtime.wallNow())
     return recordingOf(this.ring, ranges, this.redactor, { ...this.#options.invocation, at })
   }
 
-  /** Ends every feed, which would hold up the end of its front, and takes no more. */
+  /** Ends every feed, because an open feed would delay the end of its front, and refuses new ones. */
   close(): void {
     this.#isClosed = true
     for (const viewer of this.#viewers) viewer.end()
@@ -112,7 +110,7 @@ export class Inspector {
     this.#taps?.on(this.#capture)
   }
 
-  /** Sends each viewer what is new, again and again while there is one. */
+  /** Sends a batch to each viewer, and repeats this after a delay. */
   #tick(): void {
     for (const viewer of this.#viewers) viewer.send(() => this.#options.runtime.now())
     const hasOlder = [...this.#viewers].some((viewer) => viewer.hasOlder)

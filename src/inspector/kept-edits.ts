@@ -1,28 +1,28 @@
-// Edits as bytes in the arena: for each its numbers, and then the bytes that it replaced and those that it wrote.
+// Stores edits as bytes in the arena: four numbers for each edit, then the replaced bytes, then the written bytes.
 
 import type { Span } from '../jsonrpc/scan.js'
 import { Buffer } from 'node:buffer'
 import { type Edit, type EditReason, editReasons } from '../jsonrpc/splice.js'
 import { type Arena, KEPT_BYTES_MAX } from './arena.js'
 
-/** An edit at its place in the input. Of its bytes those are kept that stand in the part of the message that is kept. */
+/** An edit at its place in the input. It has only the bytes within the kept beginning of the message. */
 export interface KeptEdit extends Span {
   readonly why: EditReason
   readonly replaced: Buffer
   readonly written: Buffer
-  /** Of the bytes that it wrote, all of them. */
+  /** The number of all written bytes, also those that are not kept. */
   readonly length: number
 }
 
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** Start, end, length and reason, with four bytes for each. */
+/** Start, end, length and reason have four bytes each. */
 const HEAD_BYTES = 16
 
 const numberOf: ReadonlyMap<EditReason, number> = new Map(editReasons.map((why, at) => [why, at]))
 
-/** Gives the place of the copies. The edits are in order and do not overlap. */
+/** Copies edits, which are in order and do not overlap, and returns the place of the copies. */
 export function keepEdits(arena: Arena, input: Uint8Array, edits: readonly Edit[]): number {
   let size = 0
   let moved = 0
@@ -51,7 +51,7 @@ export function keepEdits(arena: Arena, input: Uint8Array, edits: readonly Edit[
   return place
 }
 
-/** So many bytes are copied one by one sooner than the engine is called for them. */
+/** Up to this length, a loop copies bytes faster than a call of `set`. */
 const FEW_BYTES = 24
 
 function copyBytes(from: Uint8Array, start: number, length: number, to: Buffer, at: number): void {
@@ -59,7 +59,7 @@ function copyBytes(from: Uint8Array, start: number, length: number, to: Buffer, 
   else for (let i = 0; i < length; i++) to[at + i] = from[start + i] ?? 0
 }
 
-/** The edits whose copies begin at this place. */
+/** Reads `count` edits whose copies begin at `place`. */
 export function keptEdits(arena: Arena, place: number, count: number): KeptEdit[] {
   const { memory, numbers } = arena
   let at = arena.indexOf(place)
@@ -76,7 +76,7 @@ export function keptEdits(arena: Arena, place: number, count: number): KeptEdit[
   })
 }
 
-/** Whether the message has what these edits wrote, as far as both are kept. */
+/** Whether the message contains the bytes that these edits wrote, as far as the arena has them. */
 export function haveMade(message: Buffer, arena: Arena, place: number, count: number): boolean {
   const { memory, numbers } = arena
   let at = arena.indexOf(place)
@@ -92,7 +92,6 @@ export function haveMade(message: Buffer, arena: Arena, place: number, count: nu
   return true
 }
 
-/** The edits with their places in the output. */
 export function outputsOf(edits: readonly KeptEdit[]): KeptEdit[] {
   let moved = 0
   return edits.map((edit) => {
@@ -102,7 +101,7 @@ export function outputsOf(edits: readonly KeptEdit[]): KeptEdit[] {
   })
 }
 
-/** The edits of a list item at their places in the message that holds it; none where it does not. */
+/** Returns the edits of a list item at their places in `message`; empty if `message` does not contain the item. */
 export function editsInList(message: Buffer, edits: readonly KeptEdit[], itemSize: number): KeptEdit[] {
   const outputs = outputsOf(edits)
   const sought = outputs.find(({ written }) => written.length > 0)
@@ -119,7 +118,7 @@ export function editsInList(message: Buffer, edits: readonly KeptEdit[], itemSiz
   return []
 }
 
-/** The message that came in, of the one that left: up to the first byte that is not kept. */
+/** Reverts the edits of an outgoing message. The result ends at the first byte that is not kept. */
 export function inputOf(output: Buffer, edits: readonly KeptEdit[]): Buffer {
   const pieces: Buffer[] = []
   let from = 0
@@ -135,7 +134,7 @@ export function inputOf(output: Buffer, edits: readonly KeptEdit[]): Buffer {
   return Buffer.concat([...pieces, output.subarray(from)])
 }
 
-/** How many of so many bytes at `start` of a message stand in the part that is kept. */
+/** Returns how many of `length` bytes at `start` lie within the kept beginning of a message. */
 function keptOf(start: number, length: number): number {
   return Math.max(0, Math.min(length, KEPT_BYTES_MAX - start))
 }

@@ -1,4 +1,4 @@
-// A listener of the inspector's own, beside a proxy on stdin and stdout.
+// Serves the inspector on a separate port, for a proxy on stdin and stdout.
 
 import { Front } from '../gateway/serving.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
@@ -11,7 +11,7 @@ export interface PagesListener extends HttpAddress {
   close(): Promise<void>
 }
 
-/** Listens on this machine alone. @throws the system's error with a message for the person who started the proxy */
+/** Listens on the loopback address. @throws the system's error with a message for the person who started the proxy */
 export async function listenForPages(
   pages: Pick<InspectorPages, 'find'>,
   port: number,

@@ -1,4 +1,4 @@
-// The paths of the inspector below /ui: three files that are open, and everything else behind a key.
+// The paths of the inspector below /ui. Three files are public, and every other path needs the key.
 
 import { Buffer } from 'node:buffer'
 import { createHash, timingSafeEqual } from 'node:crypto'
@@ -13,7 +13,7 @@ import { errorText } from '../text/error-text.js'
 import { readRanges } from './recording.js'
 import { VIEWERS_MAX, type Inspector } from './inspector.js'
 
-/** Nothing from elsewhere is loaded, framed or sent, and no text becomes markup. */
+/** The page loads, frames and sends nothing outside its origin, and no text becomes markup. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -46,7 +46,7 @@ const files = [
   ['/ui/app.css', 'app.css', 'text/css; charset=utf-8'],
 ] as const
 
-/** The files of the page, read at the start: an upgrade may replace them while the process runs. @throws the system's error */
+/** Reads the files of the page at the start, because an upgrade may replace them later. @throws the system's error */
 export function readAssets(folder: string = join(programFolder, 'ui')): ReadonlyMap<string, Asset> {
   return new Map(
     files.map(([path, name, type]) => {
@@ -56,10 +56,9 @@ export function readAssets(folder: string = join(programFolder, 'ui')): Readonly
   )
 }
 
-/** A page of the inspector, for those who have the key. */
+/** The handler of a path that needs the key; `rest` is the group of its pattern. */
 type Page = (request: HttpRequest, query: URLSearchParams, rest: string) => void | Promise<void>
 
-/** Serves the inspector. */
 export class InspectorPages {
   readonly #inspector: Inspector
   readonly #keyHash: Buffer
@@ -79,7 +78,7 @@ export class InspectorPages {
     ]
   }
 
-  /** The handler of a path; undefined where it is none of the inspector. */
+  /** Returns the handler of a path; undefined for a path outside /ui. */
   find(path: string): RequestHandler | undefined {
     if (path !== '/ui' && !path.startsWith('/ui/')) return undefined
     return (request) => this.#serve(request)
@@ -118,7 +117,7 @@ export class InspectorPages {
       const text = /^\d{1,15}$/.exec(query.get(name) ?? '')?.[0]
       return text === undefined ? undefined : Number(text)
     }
-    // The head must leave first, and a stream that has begun cannot be refused.
+    // `view` may refuse the feed, and a response cannot change its status after the first byte.
     const stream = new LateStream(response)
     const seen = { since: frameOf('since'), before: frameOf('before') }
     const end = this.#inspector.view(stream, !query.has('counts'), seen)
@@ -184,11 +183,11 @@ function readControl(body: string | undefined): Control | undefined {
   }
 }
 
-/** Longer bodies are none of the page's. */
+/** The page sends no longer bodies. */
 const CONTROL_BYTES_MAX = 4096
 const RANGES_BYTES_MAX = 512 * 1024
 
-/** Undefined for a body that is too long, or does not come. */
+/** Returns undefined if the body is too long, or the client disconnects before its end. */
 function readBody({ body, wire }: HttpRequest, bytesMax: number): Promise<string | undefined> {
   if (body !== undefined) return Promise.resolve(body.length > bytesMax ? undefined : body.toString('utf8'))
   const chunks: Buffer[] = []
@@ -205,7 +204,7 @@ function readBody({ body, wire }: HttpRequest, bytesMax: number): Promise<string
   })
 }
 
-/** Begins its response with the first line. */
+/** Sends the head of the response with the first line. */
 class LateStream {
   readonly #response: HttpResponse
 
@@ -234,7 +233,7 @@ class LateStream {
   }
 }
 
-/** Whether a page of another origin asks, by the fields of the browser (Fetch Metadata). */
+/** Whether a page of another origin sent the request, according to the browser (Fetch Metadata Request Headers). */
 function isForeign(head: RequestHead): boolean {
   const origin = head.get('origin')
   const host = head.get('host')

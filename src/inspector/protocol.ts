@@ -1,6 +1,6 @@
-// The JSON that the page of the inspector reads. Types alone, since the page is compiled for browsers.
+// The JSON that the page of the inspector reads. Only types, because the page is compiled for browsers.
 
-/** One message, or bytes that are no message, as a row of the table. */
+/** A row of the table: one message, or bytes that are no message. */
 export interface FrameRow {
   /** Unique in this process, rising. */
   readonly n: number
@@ -11,15 +11,15 @@ export interface FrameRow {
   readonly service?: string
   readonly schema: string
   readonly conn: number
-  /** Whether the proxy received or sent it. */
+  /** Whether the proxy received or sent the message. */
   readonly dir: 'in' | 'out'
   readonly kind: 'request' | 'notification' | 'result' | 'error' | 'batch' | 'other'
   /** The raw JSON of the id. */
   readonly id?: string
   readonly method?: string
-  /** The tool, the prompt or the resource, or the name of a client that initializes. */
+  /** The tool, the prompt or the resource; in `initialize`, the name of the client. */
   readonly name?: string
-  /** An error, or the result of a tool that failed. */
+  /** The message is an error, or the result of a tool that failed. */
   readonly failed?: true
   /** The length of the message on the wire. */
   readonly bytes: number
@@ -27,19 +27,18 @@ export interface FrameRow {
   readonly cut?: true
   /** The reason of each edit of the message. */
   readonly edits?: readonly string[]
-  /** The beginning of the arguments, the result or the error as text; of the message where it has none of them. */
+  /** The beginning of the arguments, the result or the error; in other messages, the beginning of the message. */
   readonly text: string
 }
 
-/** One line of the feed. */
 export type FeedLine =
   | { readonly hello: Hello }
   | { readonly frames: readonly FrameRow[] }
-  /** Frames from before the page was opened, in order; each batch is older than the one before. */
+  /** Frames from before the page was opened, in order. Each batch is older than the previous batch. */
   | { readonly older: readonly FrameRow[] }
-  /** The number of frames that the feed left out: the memory had lost them before their rows were made. */
+  /** The number of frames that the ring overwrote before the viewer got their rows. */
   | { readonly skipped: number }
-  /** Sent in place of frames to a page that is hidden. */
+  /** A hidden page gets this line in place of frames. */
   | { readonly counts: { readonly frames: number } }
 
 export interface Hello {
@@ -49,16 +48,14 @@ export interface Hello {
   readonly redacts: boolean
 }
 
-/** A piece of a message. */
 export interface Segment {
   readonly text: string
-  /** The reason of the edit that removed it from the input, or wrote it to the output. */
+  /** The reason of the edit that removed the text from the input, or wrote it to the output. */
   readonly why?: string
   /** The text replaces a secret. */
   readonly redacted?: true
 }
 
-/** One side of a forwarded message. */
 export interface MessageSide {
   readonly hop?: 'client' | 'upstream'
   readonly service?: string
@@ -71,22 +68,20 @@ export interface MessageSide {
   readonly keptBytes: number
 }
 
-/** A frame with its edits. */
 export interface FrameView {
   readonly row: FrameRow
-  /** The message that came in; absent for one that the proxy made itself, or that is no longer kept. */
+  /** The incoming message; absent if the proxy made the message, or no longer keeps the incoming one. */
   readonly input?: MessageSide
-  /** The message that left; absent for one that went no further. */
+  /** The outgoing message; absent if the proxy did not forward the message. */
   readonly output?: MessageSide
   /** The line of a transcript for `mcps-proxy replay`. */
   readonly fixture: string
-  /** The number of the same frame on the other hop; absent where the inspector keeps it no more. */
+  /** The number of the same frame on the other hop; absent if the inspector no longer keeps that frame. */
   readonly other?: number
-  /** Messages from before this one are no longer kept, so that the one that came in may be among them. */
+  /** The ring has dropped earlier messages, which may include the incoming one. */
   readonly isOldest?: true
 }
 
-/** One server as the page shows it. */
 export interface ServerRow {
   readonly schema: string
   readonly name: string
@@ -97,32 +92,31 @@ export interface ServerRow {
   readonly tools: number
   readonly inFlight: number
   readonly queued: number
-  /** Calls that the server may work on at the same time; 0 while it does not run. */
+  /** Calls that the server may run at the same time; 0 while the server does not run. */
   readonly slots: number
   readonly restarts: number
   readonly pids: readonly number[]
   readonly memoryBytes?: number
-  /** When its lists were last read, in milliseconds since 1970. */
+  /** When the proxy last read the lists of the server, in milliseconds since 1970. */
   readonly listedAt?: number
   /** Differences from `mcps.lock`. */
   readonly changes?: number
-  /** Items that are left out of its lists, because clients would refuse them. */
+  /** Items that the proxy removes from the lists, because clients would refuse them. */
   readonly leftOut?: number
 }
 
-/** A client that is attached. */
 export interface ClientRow {
   readonly schema: string
-  /** The name from the client's `clientInfo`; absent before the client has sent it. */
+  /** The name in the client's `clientInfo`; absent before `initialize`. */
   readonly name?: string
   readonly version?: string
   readonly revision: string
-  /** The profile or server that the client sees, as in `profile:review`; absent where it sees everything. */
+  /** The profile or server that the client sees, such as `profile:review`; absent if the client sees everything. */
   readonly view?: string
   readonly tools?: number
   /** Milliseconds since 1970. */
   readonly connectedAt: number
-  /** Processes of servers that run for it alone. */
+  /** Server processes that run for this client alone. */
   readonly processes: number
   readonly unreadBytes: number
 }
@@ -130,7 +124,7 @@ export interface ClientRow {
 /** How clients reach a schema or a profile. */
 export interface Entry {
   readonly title: string
-  /** The entry in the file of the client. */
+  /** The entry for the configuration file of the client. */
   readonly server: Readonly<Record<string, unknown>>
 }
 
@@ -145,11 +139,10 @@ export interface UsageRow {
   readonly errors: number
   readonly argumentBytes: number
   readonly resultBytes: number
-  /** Calls by their time: `count` calls took at most `ms` milliseconds, and longer than the `ms` of the class before. */
+  /** Calls by duration: `count` calls took at most `ms` milliseconds, and longer than the previous `ms`. */
   readonly times: readonly (readonly [ms: number, count: number])[]
 }
 
-/** The state of servers and clients. */
 export interface StatusReport {
   /** Milliseconds since 1970. */
   readonly now: number
@@ -157,6 +150,6 @@ export interface StatusReport {
   readonly clients: readonly ClientRow[]
   readonly entries: readonly Entry[]
   readonly usage: readonly UsageRow[]
-  /** The messages that are kept; their edits count among the bytes. */
+  /** The messages in the ring. The bytes include the edits. */
   readonly kept: { readonly frames: number; readonly bytes: number }
 }

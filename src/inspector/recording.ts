@@ -1,4 +1,4 @@
-// Frames as a recording, which `mcps-proxy replay` replays.
+// Writes captured frames as a recording for `mcps-proxy replay`.
 
 import { Buffer } from 'node:buffer'
 import { isCut } from './frame-facts.js'
@@ -6,21 +6,20 @@ import { lineOf } from './frame-view.js'
 import type { MessageRedactor } from './redaction.js'
 import type { CapturedFrame, Ring } from './ring.js'
 
-/** How the proxy was started. */
+/** The command line of the proxy. */
 export interface RecordingInvocation {
   readonly command: string
   readonly args: readonly string[]
 }
 
 interface RecordingMeta extends RecordingInvocation {
-  /** When the recording is made. */
   readonly at: Date
 }
 
 /** Numbers of frames in order, as in `1-200,310`. */
 export type FrameRanges = readonly (readonly [first: number, last: number])[]
 
-/** Undefined where they are none; nothing means all. */
+/** Reads ranges; undefined if the text is malformed. An empty text means all frames. */
 export function readRanges(text: string): FrameRanges | undefined {
   if (text === '') return [[0, Infinity]]
   if (!/^\d{1,15}(?:-\d{1,15})?(?:,\d{1,15}(?:-\d{1,15})?)*$/.test(text)) return undefined
@@ -31,10 +30,10 @@ export function readRanges(text: string): FrameRanges | undefined {
   return ranges.sort(([a], [b]) => a - b)
 }
 
-/** So many frames are written at a time, since each takes some microseconds. */
+/** The frames of one turn of the event loop. Each frame takes some microseconds. */
 const FRAMES_AT_ONCE = 200
 
-/** The lines of a recording in parts, with other work of the event loop between them. */
+/** Returns the lines of a recording, and lets the event loop run between batches of frames. */
 export async function recordingOf(
   ring: Ring,
   ranges: FrameRanges,

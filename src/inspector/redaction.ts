@@ -1,16 +1,14 @@
-// Takes secrets out of messages: those of the configuration, and values of members that are named like secrets.
+// Removes secrets from messages: secrets of the configuration, and values of members with names of secrets.
 //
-// Messages are read as Latin-1, one character a byte, so that a range of the text is a range of the bytes. Secrets are
-// looked for in the same form.
+// The redactor reads messages and secrets as Latin-1, so that a range of characters is a range of bytes.
 
 import { Buffer } from 'node:buffer'
 import type { Span } from '../jsonrpc/scan.js'
 import { REDACTED, Redactor } from '../text/redactor.js'
 import { secretMemberRanges } from '../text/secret-names.js'
 
-/** Finds and replaces secrets in messages. */
 export class MessageRedactor {
-  /** Undefined where nothing is taken out. */
+  /** Undefined if redaction is off. */
   readonly #secrets: Redactor | undefined
 
   constructor(isOn: boolean) {
@@ -21,12 +19,12 @@ export class MessageRedactor {
     return this.#secrets !== undefined
   }
 
-  /** Those of the configuration. */
+  /** Adds secrets of the configuration, which the redactor never forgets. */
   addSecrets(values: Iterable<string>): void {
     this.#secrets?.keep(...bothForms(values))
   }
 
-  /** Those that servers hand out, of which the oldest are forgotten for newer ones. */
+  /** Adds secrets that servers hand out. The redactor forgets the oldest of too many. */
   learnSecrets(values: Iterable<string>): void {
     this.#secrets?.add(...bothForms(values))
   }
@@ -35,12 +33,12 @@ export class MessageRedactor {
     return this.clean(Buffer.from(text), false).toString('utf8')
   }
 
-  /** The places of secrets, in order and without overlaps; `isCut` says that the end of the message is missing. */
+  /** Returns the ranges of secrets, sorted and without overlaps. `isCut`: the end of the message is missing. */
   ranges(bytes: Buffer, isCut: boolean): Span[] {
     return this.#secrets === undefined ? [] : rangesOf(bytes.toString('latin1'), this.#secrets, isCut)
   }
 
-  /** The bytes without secrets; the same bytes where there are none. */
+  /** Returns a copy without secrets, or the same buffer if it contains no secret. */
   clean(bytes: Buffer, isCut: boolean): Buffer {
     const ranges = this.ranges(bytes, isCut)
     if (ranges.length === 0) return bytes
@@ -54,7 +52,7 @@ export class MessageRedactor {
   }
 }
 
-/** A number becomes a string, so that JSON stays JSON. */
+/** Returns the replacement of the secret at `start`. A number becomes a string, so that JSON stays valid. */
 export function replacementOf(bytes: Buffer, start: number): Buffer {
   const isValue = /[:\s]/.test(String.fromCharCode(bytes[start - 1] ?? 0))
   return isValue && isDigit(bytes[start]) ? Buffer.from(`"${REDACTED}"`) : Buffer.from(REDACTED)

@@ -1,7 +1,7 @@
-// The latest frames, and the edits of messages, in memory: the oldest make room for the new.
+// Keeps the latest frames, and the edits of messages, in memory. New frames overwrite the oldest.
 //
-// Their bytes are in one block and their facts in columns, because objects that live for some milliseconds cost the
-// garbage collector more than everything else here.
+// The bytes are in one block and the facts in columns, because short-lived objects would cost the garbage collector
+// more than all other work here.
 
 import type { Buffer } from 'node:buffer'
 import type { Edit } from '../jsonrpc/splice.js'
@@ -12,7 +12,7 @@ import { type KeptEdit, editsInList, haveMade, keepEdits, keptEdits } from './ke
 export interface FrameHead {
   readonly hop: Hop
   readonly direction: 'in' | 'out'
-  /** Whether it came as one message, as over HTTP. */
+  /** Whether the transport delivers whole messages, as HTTP does. */
   readonly whole: boolean
   /** Milliseconds since the proxy started. */
   readonly at: number
@@ -21,9 +21,9 @@ export interface FrameHead {
 /** One line or message as it crossed a connection. */
 export interface CapturedFrame extends FrameHead {
   readonly n: number
-  /** With its line end; only the beginning of a long one. A view, which later frames overwrite. */
+  /** The beginning of the frame, with the line end if that is kept. A view, which later frames overwrite. */
   readonly bytes: Buffer
-  /** Of all of it. */
+  /** The length of the whole frame. */
   readonly size: number
 }
 
@@ -34,17 +34,17 @@ export interface RingLimits {
 
 export const defaultRingLimits: RingLimits = { bytesMax: 16 * 1024 * 1024, framesMax: 20_000 }
 
-/** The edits of one message need less. */
+/** The edits of one message always fit into this size. */
 const BYTES_MIN = 512 * 1024
 
-/** So many edited messages before a frame are searched for its edits: as many as wait to be written together. */
+/** How many edited messages the ring searches for the edits of a frame: one write may contain as many. */
 const SEARCHED_MAX = 500
 
-/** Keeps frames by their numbers, which rise by one, and edits by the connections on which they left. */
+/** Keeps frames by their consecutive numbers, and edits by the connections of the outgoing messages. */
 export class Ring {
   readonly #bytesMax: number
   readonly #framesMax: number
-  /** Undefined while nothing is kept. */
+  /** Undefined while the ring is empty. */
   #kept: Kept | undefined
   #first = 1
   #next = 1
@@ -64,14 +64,14 @@ export class Ring {
     return this.#first
   }
 
-  /** Of the frames, and of the edits between them. */
+  /** The bytes of the frames, and of the edits between them. */
   get bytes(): number {
     const { arena, places } = this.#kept ?? {}
     const oldest = this.#first === this.#next ? undefined : places?.[this.#first % this.#framesMax]
     return arena === undefined || oldest === undefined ? 0 : arena.end - oldest
   }
 
-  /** Copies the bytes of frames, and gives their place. */
+  /** Copies the bytes of frames, and returns their place. */
   copy(bytes: Buffer): number {
     const { arena } = this.#open()
     const place = arena.add(bytes)
@@ -79,7 +79,7 @@ export class Ring {
     return place
   }
 
-  /** Adds a frame of which `length` of `size` bytes were copied to `place`. */
+  /** Adds a frame. The caller has copied `length` of its `size` bytes to `place`. */
   add({ hop, direction, whole, at }: FrameHead, place: number, length: number, size: number): void {
     const kept = this.#open()
     if (this.#next - this.#first >= this.#framesMax) this.#first++
@@ -93,7 +93,7 @@ export class Ring {
     kept.edited[slot] = kept.nextEdited
   }
 
-  /** Copies the edits with which a message leaves. */
+  /** Copies the edits of an outgoing message. */
   addEdits(to: Hop, input: Uint8Array, edits: readonly Edit[]): void {
     const kept = this.#open()
     let size = input.length
@@ -123,7 +123,7 @@ export class Ring {
     }
   }
 
-  /** The edits that made the message of a frame that left, in order; none where it left unchanged. */
+  /** Returns the edits of an outgoing frame, in order; empty if the proxy forwarded the message unchanged. */
   editsOf(frame: CapturedFrame, message: Buffer): readonly KeptEdit[] {
     const { arena } = this.#open()
     for (const { place, count, size } of this.#editsBefore(frame))
@@ -132,7 +132,7 @@ export class Ring {
     return []
   }
 
-  /** The edits of list items, at their places in a message that the proxy made of the items. */
+  /** Returns the edits of list items at their places in the list that the proxy made of the items. */
   itemEditsOf(frame: CapturedFrame, message: Buffer): readonly KeptEdit[] {
     const { arena } = this.#open()
     const found = new Map<number, KeptEdit>()
@@ -142,7 +142,7 @@ export class Ring {
     return [...found.values()].sort((a, b) => a.start - b.start)
   }
 
-  /** The latest edits before a frame that left, on its connection; the last ones first. */
+  /** Yields the edits before an outgoing frame on its connection, the latest first. */
   *#editsBefore({ n, hop, direction }: CapturedFrame): Generator<FoundEdits> {
     const kept = this.#open()
     if (direction === 'in') return
@@ -157,7 +157,7 @@ export class Ring {
     }
   }
 
-  /** Frees the memory; numbers go on where they were. */
+  /** Frees the memory. The numbers of later frames continue. */
   clear(): void {
     this.#kept = undefined
     this.#first = this.#next
@@ -173,24 +173,23 @@ export class Ring {
   }
 }
 
-/** Whether so many bytes are the message; the size of a frame that is cut counts its line end. */
+/** Whether the message has this size. The size of a cut frame may include a line end. */
 function isSize(outputSize: number, { bytes, size }: CapturedFrame, message: Buffer): boolean {
   if (size > bytes.length) return outputSize === size || outputSize === size - 1
   return outputSize === message.length
 }
 
-/** The place of the edits of a message in the arena. */
 interface FoundEdits {
   readonly place: number
   readonly count: number
-  /** Of the message with them. */
+  /** The size of the message after the edits. */
   readonly size: number
 }
 
 const IN = 1
 const WHOLE = 2
 
-/** The memory of a ring: a frame or a message with edits has the slot of its number, modulo their number. */
+/** The memory of a ring. A frame, or a message with edits, has the slot of its number modulo the number of slots. */
 class Kept {
   readonly arena: Arena
   readonly hops: Hop[] = []
@@ -199,7 +198,7 @@ class Kept {
   readonly places: Float64Array
   readonly lengths: Uint32Array
   readonly sizes: Float64Array
-  /** The number of the first edited message behind the frame. */
+  /** The number of the first edited message after the frame. */
   readonly edited: Float64Array
   readonly editConnections: Float64Array
   readonly editPlaces: Float64Array

@@ -1,4 +1,4 @@
-// Captured frames as rows, each with the edits that made it.
+// Makes rows of captured frames, each with the reasons of its edits.
 
 import { Buffer } from 'node:buffer'
 import { isCut, messageOf, shownText, summaryOf } from './frame-facts.js'
@@ -6,7 +6,6 @@ import type { FrameRow } from './protocol.js'
 import type { MessageRedactor } from './redaction.js'
 import type { CapturedFrame, Ring } from './ring.js'
 
-/** Makes rows of frames. */
 export class Rows {
   readonly #ring: Ring
   readonly #redactor: MessageRedactor

@@ -1,4 +1,4 @@
-// The state of servers, as the page shows it.
+// Reports the state of servers and clients to the page.
 
 import type { EventSource } from '../events/emitter.js'
 import type { ProxyEvents, ProxyListeners } from '../events/proxy-events.js'
@@ -12,23 +12,19 @@ import type { MessageRedactor } from './redaction.js'
 import type { Ring } from './ring.js'
 import { UsageCounts } from './usage.js'
 
-/** A proxy as the page shows it. */
 export type InspectedProxy = Pick<McpProxy, 'status' | 'sessions' | 'restart' | 'stop'>
 
-/** Most servers whose time of reading is remembered. */
+/** The most servers whose `listedAt` the inspector remembers. */
 const LISTED_MAX = 1000
 
 type StatusRuntime = Pick<Runtime, 'wallNow' | 'memoryOf'>
 
-/** Reports on the proxies that it is given. */
 export class Status {
-  /** By the names of their schemas. */
+  /** The proxies by the names of their schemas. */
   proxies: ReadonlyMap<string, InspectedProxy> = new Map()
-  /** For the proxies. */
   readonly listeners: ProxyListeners = {
     lists: ({ schema, server }) => this.#listed(keyOf(schema, server)),
   }
-  /** Of their calls, which are counted once a page has been open. */
   events: EventSource<ProxyEvents> | undefined
   /** How clients reach the proxies. */
   entries: readonly Entry[] = []
@@ -50,7 +46,7 @@ export class Status {
     this.#usage = new UsageCounts(redactor)
   }
 
-  /** Counts calls from now on. */
+  /** Counts calls from now on. Later calls of this method do nothing. */
   count(): void {
     if (this.#isCounting || this.events === undefined) return
     this.#isCounting = true
@@ -91,7 +87,7 @@ export class Status {
     }
   }
 
-  /** Of all processes together; undefined where the system does not tell it of one. */
+  /** Returns the memory of all processes together; undefined if the system does not report the memory of one. */
   async #memoryOf(pids: readonly number[]): Promise<number | undefined> {
     const each = await Promise.all(pids.map((pid) => this.#runtime.memoryOf(pid)))
     return each.length === 0 ? undefined : each.reduce((sum, bytes) => bytes && sum && sum + bytes)

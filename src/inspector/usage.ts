@@ -1,13 +1,13 @@
-// How often tools were called, by whom, how long that took, and what it cost in bytes.
+// Counts calls by tool and client, with their durations and bytes.
 
 import type { CallEvent } from '../events/proxy-events.js'
 import type { UsageRow } from './protocol.js'
 import type { MessageRedactor } from './redaction.js'
 
-/** Clients choose names, so the rows are limited; calls under further names count in one row. */
+/** Clients choose names, so the number of rows has a limit. Calls with further names count in one row. */
 const ROWS_MAX = 2000
 
-/** Times are counted in classes. The first ends at a quarter of a millisecond, and the end doubles every three classes. */
+/** Durations count in classes. The first ends at 0.25 ms, and the end doubles every three classes. */
 const CLASSES_A_DOUBLING = 3
 const FIRST_CLASS_MS = 0.25
 const CLASSES = 64
@@ -22,10 +22,9 @@ interface Counted extends Names {
   readonly times: Uint32Array
 }
 
-/** Counts calls. */
 export class UsageCounts {
   readonly #redactor: MessageRedactor
-  /** By what was called: a key of all five names would have to be put together for each call. */
+  /** The rows by `what`. A key of all five names would need a new string for each call. */
   readonly #rows = new Map<string, Counted[]>()
   #others: Counted | undefined
   #size = 0
@@ -84,7 +83,7 @@ function classOf(ms: number): number {
   return Math.max(0, Math.min(CLASSES - 1, at))
 }
 
-/** The longest time in a class, in milliseconds. */
+/** Returns the longest duration of a class, in milliseconds. */
 function endOfClass(at: number): number {
   return FIRST_CLASS_MS * 2 ** (at / CLASSES_A_DOUBLING)
 }

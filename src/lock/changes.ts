@@ -1,4 +1,4 @@
-// The differences between the lock and what a server lists, and how people read them. Pure: no file and no clock.
+// Finds the differences between the lock and the lists of a server, and describes them for people.
 
 import { quote } from '../jsonrpc/text.js'
 import type { ListItem } from '../mcp/list-items.js'
@@ -9,16 +9,16 @@ import { type Content, contentOf } from './content.js'
 import { type Contents, type LockedServer, lockedKinds } from './lock-file.js'
 import { showUnseen, unseenIn } from './unseen.js'
 
-/** The lists of a server; one that is not known is undefined. */
+/** The lists of a server. An unknown list is undefined. */
 export type ListedServer = Readonly<Record<LockedKind, Contents | undefined>>
 
-/** A difference, with both sides. */
+/** A difference, with the locked and the listed content. */
 export interface Change extends ListChange {
   readonly before: Content | undefined
   readonly after: Content | undefined
 }
 
-/** The name of the one entry of instructions. */
+/** The name of the only entry of the kind `instructions`. */
 export const INSTRUCTIONS = 'instructions'
 
 export type KnownContents = WeakMap<ListItem, Content>
@@ -33,7 +33,7 @@ export function contentsOf({ instructions, lists }: Listed, known: KnownContents
   }
 }
 
-/** Of items with the same name the first counts, as it does for clients. */
+/** The first item with a name counts, because clients get only that one. */
 function named(items: readonly ListItem[] | undefined, known: KnownContents): Contents | undefined {
   if (items === undefined) return undefined
   const contents = new Map<string, Content>()
@@ -47,9 +47,10 @@ function named(items: readonly ListItem[] | undefined, known: KnownContents): Co
 }
 
 /**
- * In the order of the lists.
+ * Returns the changes in the order of the lists.
  *
- * A server may list more to clients that it can ask something, so only lists for clients of all kinds show what is removed.
+ * A server may hide items from clients that it cannot ask for input. So a missing item counts as removed only
+ * with `isOfAll`: the lists are those for clients of all kinds.
  */
 export function changesOf(locked: LockedServer, listed: ListedServer, isOfAll: boolean): Change[] {
   return lockedKinds.flatMap((kind) => {
@@ -65,13 +66,13 @@ export function changesOf(locked: LockedServer, listed: ListedServer, isOfAll: b
   })
 }
 
-/** The lock of a server of which nothing was accepted yet. */
+/** Locks a server with its first lists. */
 export function lockedAs({ instructions, tools, prompts }: ListedServer): LockedServer {
   const none: Contents = new Map()
   return { instructions: instructions ?? none, tools: tools ?? none, prompts: prompts ?? none }
 }
 
-/** The lock with what the server lists now in the place of these changes. */
+/** Returns the lock with the listed contents of these changes. */
 export function withAccepted(locked: LockedServer, changes: readonly Change[]): LockedServer {
   return changes.reduce((server, { kind, name, after }) => {
     const entries = new Map(server[kind])
@@ -81,26 +82,26 @@ export function withAccepted(locked: LockedServer, changes: readonly Change[]): 
   }, locked)
 }
 
-/** The subject of a change, such as `the tool 'read_file'`. */
+/** Returns the subject of a change, such as `the tool 'read_file'`. */
 export function subjectOf({ kind, name }: Pick<Change, 'kind' | 'name'>): string {
   if (kind === 'instructions') return 'the text of its instructions'
   return `the ${kind === 'tools' ? 'tool' : 'prompt'} '${showUnseen(name)}'`
 }
 
-/** A name of a server's own, which a shell might read as a command, is left out. */
+/** Leaves out an item name that needs quotes in a shell, because the server chose the name. */
 export function acceptCommand(schema: string, server: string, item: string | undefined): string {
   const target = item !== undefined && inShell(item) === item ? `${server}/${item}` : server
   const ofSchema = schema === 'default' ? '' : ` --schema ${schema}`
   return `mcps-proxy lock${ofSchema} --accept ${inShell(target)}`
 }
 
-/** Lines that are shown for one item; further ones are counted. */
+/** The most lines that the report shows for one item. The report counts further lines. */
 const LINES_MAX = 200
 
-/** Comparing takes the square of this. */
+/** The time of a comparison grows with the square of this number. */
 const COMPARED_LINES_MAX = 2000
 
-/** The lines that go and those that come, with a name in the place of each invisible character. */
+/** Returns the removed and the added lines, with a name in the place of each invisible character. */
 export function differences({ before, after }: Pick<Change, 'before' | 'after'>): string[] {
   const [was, is] = [linesOf(before), linesOf(after)]
   const [old = '', now = ''] = [was, is].map((lines) => lines.slice(0, COMPARED_LINES_MAX).join('\n'))
@@ -117,10 +118,10 @@ export function differences({ before, after }: Pick<Change, 'before' | 'after'>)
 
 const UNSEEN_LINES_MAX = 40
 
-/** Of a line with invisible characters, so much is shown. */
+/** The most characters that the report shows of a line with invisible characters. */
 const SHOWN_LENGTH_MAX = 200
 
-/** The invisible characters of a content, each with its line. */
+/** Reports the invisible characters of a content, each with its line. */
 export function unseenLines(content: Content | undefined): string[] {
   const lines = linesOf(content).flatMap((line) => {
     const found = unseenIn(line)
@@ -129,7 +130,7 @@ export function unseenLines(content: Content | undefined): string[] {
   return lines.slice(0, UNSEEN_LINES_MAX)
 }
 
-/** Without commas at the ends, which change with the line below. */
+/** Removes commas at the ends of lines, because they depend on the next line. */
 function linesOf(content: Content | undefined): string[] {
   return content?.text.split('\n').map((line) => line.replace(/,$/, '')) ?? []
 }

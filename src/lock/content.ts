@@ -1,5 +1,5 @@
-// One text for all spellings of a JSON value, one member a line: white space and the order of members have no meaning,
-// numbers keep their spelling, and members that stand twice stay both. Invisible characters are escapes in it.
+// Writes all spellings of a JSON value as one text, with sorted members, one a line. Invisible characters become
+// escapes. Numbers keep their spelling, and objects keep members with the same name.
 
 import { createHash } from 'node:crypto'
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../jsonrpc/ascii.js'
@@ -8,7 +8,7 @@ import { type Span, scanText } from '../jsonrpc/scan.js'
 import { onOneLine, quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import { escapeUnseen } from './unseen.js'
 
-/** One thing that a server has listed: a tool or a prompt with its name, or the text of instructions. */
+/** The content of one listed tool or prompt, or of the instructions of a server. */
 export interface Content {
   readonly hash: string
   readonly text: string
@@ -16,10 +16,10 @@ export interface Content {
 
 export type JsonMember = readonly [name: string, json: string]
 
-/** Deeper lines are not indented any further, so that the text of a deep value stays a few times as long as the value. */
+/** Deeper lines have no further indent, so that the text of a deep value stays a few times as long as the value. */
 const INDENT_MAX = 12
 
-/** @throws FrameError for bytes that are no JSON */
+/** @throws FrameError if the bytes are not valid JSON */
 export function contentOf(json: Buffer): Content {
   const text = textOf(json, scanText(json), 0)
   return { hash: `sha256-${createHash('sha256').update(text).digest('base64')}`, text }
@@ -29,7 +29,7 @@ function textOf(json: Buffer, span: Span, depth: number): string {
   switch (json[span.start] ?? 0) {
     case OPEN_OBJECT: {
       const members = membersAt(json, span)
-      // The text of one with more than 10,000 members is not changed.
+      // `membersAt` gives up at 10,000 members. The source text of such an object stays unchanged.
       if (members === undefined) return escapeUnseen(onOneLine(rawAt(json, span)))
       const named = [...members].map(({ key, value }): JsonMember => [
         stringAt(json, key) ?? '',
@@ -42,21 +42,21 @@ function textOf(json: Buffer, span: Span, depth: number): string {
       return block(['[', ']'], items.map((item) => textOf(json, item, depth + 1)), depth) // prettier-ignore
     }
     case QUOTE:
-      // In its shortest spelling.
+      // The shortest spelling of the string.
       return escapeUnseen(quote(stringAt(json, span) ?? ''))
     default:
       return rawAt(json, span)
   }
 }
 
-/** JSON of an object whose first line is indented `depth` times; the values begin one level deeper. */
+/** Writes an object whose first line has `depth` indents. The values begin one level deeper. */
 export function objectText(members: readonly JsonMember[], depth: number): string {
   const sorted = [...members].sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0))
   const lines = sorted.map(([name, text]) => `${escapeUnseen(quote(name))}: ${text}`)
   return block(['{', '}'], lines, depth)
 }
 
-/** A text of `contentOf`, all of whose lines are indented further. */
+/** Returns the text with `depth` more indents. */
 export function indented({ text }: Content, depth: number): string {
   return text.replaceAll('\n', `\n${'  '.repeat(depth)}`)
 }

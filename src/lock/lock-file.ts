@@ -1,7 +1,7 @@
-// The text of `mcps.lock`: JSON in one order, a member a line, so that `git diff` shows what has changed.
+// The text of `mcps.lock`: sorted JSON with one member a line, so that `git diff` shows the changes.
 //
-// Each entry has its content for people and the hash of it. An entry that was edited by hand, or merged wrongly, does not
-// fit its hash, and the whole file is refused.
+// Each entry has its content, for people, and the hash of the content. An edit by hand or a wrong merge breaks
+// the hash, and the proxy refuses the whole file.
 
 import { membersAt } from '../jsonrpc/members.js'
 import { DEPTH_MAX, type Span, scanText } from '../jsonrpc/scan.js'
@@ -17,17 +17,16 @@ export type Contents = ReadonlyMap<string, Content>
 /** The accepted contents of a server. */
 export type LockedServer = Readonly<Record<LockedKind, Contents>>
 
-/** The servers of each schema. */
 export type LockedSchemas = ReadonlyMap<string, ReadonlyMap<string, LockedServer>>
 
 const VERSION = '2'
 
 const COMMENT = 'Written by mcps-proxy lock: what each MCP server was accepted with. Commit it.'
 
-/** The containers around a content. */
+/** The number of objects around a content. */
 const CONTENT_DEPTH = 6
 
-/** Why a lock cannot be used. */
+/** The message says why the lock cannot be used, and begins with a verb, because the path precedes it. */
 export class LockError extends Error {
   override readonly name = 'LockError'
 }
@@ -64,7 +63,7 @@ function mapText<T>(values: ReadonlyMap<string, T>, write: (value: T) => string,
   )
 }
 
-/** @throws LockError that says what is wrong */
+/** @throws LockError if the file is invalid */
 export function decodeLock(bytes: Buffer): LockedSchemas {
   const file = membersIn(bytes, whole(bytes), 'the lock')
   const version = file.get('lockVersion')
@@ -110,7 +109,7 @@ function mapOf<T>(
   return new Map([...membersIn(bytes, span, what)].map(([name, value]) => [name, read(value, name)]))
 }
 
-/** A missing item must not count as nothing that was accepted: the next lists would be accepted. */
+/** Throws for a missing object. An empty map would mean a server without a lock, which accepts the next lists. */
 function membersIn(bytes: Buffer, span: Span | undefined, what: string): ReadonlyMap<string, Span> {
   const members = membersAt(bytes, span)
   if (members === undefined) throw new LockError(`has no object for ${what}`)

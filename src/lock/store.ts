@@ -1,5 +1,5 @@
-// The file `mcps.lock`: read at the start and after each change, written with the first lists of a server, and compared with
-// what servers list.
+// Reads `mcps.lock` at the start and after each change, adds the first lists of each server to the file, and
+// compares the file with the lists of servers.
 
 import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
 import { readTextFile } from '../runtime/read-file.js'
@@ -38,7 +38,7 @@ import {
 /** A lock of a thousand tools has about two megabytes. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024
 
-/** Changes that are remembered as logged, and first lists that wait to be written. */
+/** The most changes that the store remembers as logged, and the most first lists that wait for the disk. */
 const REMEMBERED_MAX = 1024
 
 const NAMED_MAX = 5
@@ -58,11 +58,10 @@ export class LockStore {
   readonly known: KnownContents = new WeakMap()
   readonly #logged = new Set<string>()
   readonly #guards = new Map<string, ListGuard>()
-  /** The text that was read or written last; undefined where there is no file. */
+  /** The text of the last read or write; undefined if the file is missing. */
   #text: string | undefined
-  /** The servers of each schema, as they are locked. */
   schemas: LockedSchemas = NO_SCHEMAS
-  /** Why the file cannot be used; undefined where it can, or there is none. */
+  /** Why the file cannot be used; undefined if the file is valid or missing. */
   problem: string | undefined
   #unsaved: FirstList[] = []
   #saving: Promise<void> = Promise.resolve()
@@ -74,7 +73,7 @@ export class LockStore {
     this.read()
   }
 
-  /** Reads the file again. One that cannot be used changes nothing, unless it is the first that is read. */
+  /** Reads the file again. An invalid file changes nothing once a valid file was read. */
   read(): void {
     try {
       const text = textAt(this.path)
@@ -88,14 +87,14 @@ export class LockStore {
     }
   }
 
-  /** The guard of a schema; it is another object after each change of the lock. */
+  /** Returns the guard of a schema. Each change of the lock replaces the guard. */
   guard(schema: string): ListGuard {
     const guard = this.#guards.get(schema) ?? guardOf(schema, this)
     this.#guards.set(schema, guard)
     return guard
   }
 
-  /** Locks a server with its first lists, unless the file has it already. */
+  /** Locks a server with its first lists, unless the file already contains the server. */
   baseline(schema: string, server: string, listed: ListedServer): void {
     if (this.#unsaved.length >= REMEMBERED_MAX) return
     this.#use(withFirst(this.schemas, { schema, server, listed }), this.problem)
@@ -111,9 +110,9 @@ export class LockStore {
   }
 
   /**
-   * Changes the lock of one schema while no other process writes it.
+   * Changes the lock while no other process writes the file.
    *
-   * Rejects with a LockError where the file cannot be used, a FileLockError, or the error of the system where it cannot be written.
+   * Rejects with a LockError for an invalid file, a FileLockError, or the system's error if the write fails.
    */
   async update(change: (schemas: LockedSchemas) => LockedSchemas): Promise<void> {
     const write = (): void => {
@@ -153,7 +152,6 @@ export class LockStore {
   }
 }
 
-/** The verdicts about the servers of one schema. */
 function guardOf(schema: string, store: LockStore): ListGuard {
   return {
     judge: ({ lock, name }, listed) => {
@@ -183,14 +181,14 @@ function guardOf(schema: string, store: LockStore): ListGuard {
           store.changed(name, change, () => lineOf(schema, name, change, lock))
         return
       }
-      // Many servers list nothing at first.
+      // Many servers list nothing at first, and an empty lock would report each later item as new.
       const hasSome = lockedKinds.some((kind) => kind !== 'instructions' && (now[kind]?.size ?? 0) > 0)
       if (isWhole && hasSome) store.baseline(schema, name, now)
     },
   }
 }
 
-/** The lists, in which items are marked that clients do not get. */
+/** Returns the lists, and marks the items that clients do not get. */
 function withheld(
   { lists }: Listed,
   whyOf: (kind: LockedKind, item: ListItem) => string | undefined,
@@ -212,7 +210,7 @@ function remedyOf(schema: string, server: string, item: string | undefined): str
   return `look at it with mcps-proxy lock, and accept it with ${acceptCommand(schema, server, item)}`
 }
 
-/** The message for a refused call of a hidden item, and for the log. */
+/** Returns the message for the log, and for a refused call of a hidden item. */
 function lineOf(schema: string, server: string, change: Change, action: ChangeAction): string {
   const unseen = unseenLines(change.after)
     .slice(0, NAMED_MAX)
@@ -226,7 +224,7 @@ function blockedBy(why: string, listed: Listed, changes: readonly Change[]): Ver
   return { lists: withheld(listed, () => why), showsInstructions: false, blocked, changes }
 }
 
-/** Why the file cannot be used; undefined where it can, or there is none. */
+/** Returns why the file cannot be used; undefined if the file is valid or missing. */
 export function lockProblem(path: string): string | undefined {
   try {
     schemasIn(textAt(path))
@@ -246,7 +244,6 @@ function withFirst(schemas: LockedSchemas, { schema, server, listed }: FirstList
   return isLocked ? schemas : withServer(schemas, schema, server, lockedAs(listed))
 }
 
-/** The lock with another entry for one server. */
 export function withServer(
   schemas: LockedSchemas,
   schema: string,
@@ -260,7 +257,7 @@ function schemasIn(text: string | undefined): LockedSchemas {
   return text === undefined ? NO_SCHEMAS : decodeLock(Buffer.from(text))
 }
 
-/** Undefined where there is none. @throws LockError where it cannot be read */
+/** Returns undefined if the file is missing. @throws LockError if the file cannot be read */
 function textAt(path: string): string | undefined {
   const file = readTextFile(path, FILE_BYTES_MAX)
   if (file.kind === 'read') return file.text

@@ -1,12 +1,12 @@
-// Characters that a model reads and a person does not see: zero-width ones, bidirectional controls, tags, and control
-// characters. A description may hide orders in them.
+// Finds characters that a model reads and a person does not see: zero-width characters, bidirectional controls,
+// tags and control characters. A description may hide orders in them.
 
 const unseen = /(?!\n)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu
 
-/** Emoji join several characters with invisible ones, which is no reason to warn. The flag `v` is newer than the target of the compiler. */
+/** Emoji contain invisible joiners, which need no warning. A literal with flag `v` needs a newer compiler target. */
 const emoji = new RegExp(String.raw`\p{RGI_Emoji}`, 'gv')
 
-/** The same JSON text with each invisible character as an escape. */
+/** Writes each invisible character of a JSON text as an escape. */
 export function escapeUnseen(json: string): string {
   return json.replaceAll(unseen, (character) =>
     [...Array(character.length).keys()]
@@ -15,12 +15,12 @@ export function escapeUnseen(json: string): string {
   )
 }
 
-/** A text, or one of JSON with escapes, in which each invisible character is written as `<U+200B>`. */
+/** Writes each invisible character of a text, and each JSON escape of one, in the form `<U+200B>`. */
 export function showUnseen(text: string): string {
   return unescaped(text, (whole) => whole).replaceAll(unseen, (character) => `<${codePointOf(character)}>`)
 }
 
-/** The invisible characters of the same texts, each once, and the text that tags spell; undefined where there is none. Emoji and layout are left out. */
+/** Lists invisible characters, except emoji and layout, and the text that tags spell; undefined if there is none. */
 export function unseenIn(text: string): string | undefined {
   const found = [
     ...unescaped(text, () => '')
@@ -33,16 +33,16 @@ export function unseenIn(text: string): string | undefined {
   return spelled === '' ? codes : `${codes} that spell "${spelled.slice(0, SPELLED_LENGTH_MAX)}"`
 }
 
-/** More of a hidden text says nothing that its beginning does not. */
+/** The beginning of a hidden text is enough for a warning. */
 const SPELLED_LENGTH_MAX = 120
 
-/** The letter that a tag repeats, unseen (Unicode, Tags). */
+/** Returns the letter of a tag character, which is invisible (Unicode, block Tags). */
 function letterOf(code: number): string {
   const letter = code - 0xe0000
   return letter >= 0x20 && letter < 0x7f ? String.fromCharCode(letter) : ''
 }
 
-/** Other escapes, such as `\n`, become what `other` gives. */
+/** Decodes `\u` escapes, and replaces other escapes, such as `\n`, by the result of `other`. */
 function unescaped(json: string, other: (whole: string) => string): string {
   return json.replaceAll(/\\(?:u([\da-f]{4})|.)/g, (whole, hex: string | undefined) =>
     hex === undefined ? other(whole) : String.fromCharCode(Number.parseInt(hex, 16)),

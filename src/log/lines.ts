@@ -1,7 +1,7 @@
-// A log record -> one line: for a person, or as JSON for a program.
+// Writes a log record as one line: as text for a person, or as JSON for a program.
 //
-// Details of a record come from errors: they can be huge, and no data. A line has only data, with a limit on its length, and no
-// secret.
+// The details of a record come from errors, and may be huge or not serializable. A line is plain data of limited
+// length, without secrets.
 
 import type { LogLevel, LogRecord } from '../runtime/runtime.js'
 import { escapeJson, escapeText } from '../text/escape.js'
@@ -9,10 +9,10 @@ import { isObject } from '../text/json-object.js'
 import type { Redactor } from '../text/redactor.js'
 import { isSecretName } from '../text/secret-names.js'
 
-/** Longest line, in UTF-16 units; a record of many long values keeps its beginning. */
+/** The longest line, in UTF-16 units. */
 const lineLengthMax = 64 * 1024
 
-/** A record with no secret in it, all of it data. The name of a server is no secret, also where a secret is equal to it. */
+/** A record of plain data without secrets. The name of a server stays, even if it equals a secret. */
 export interface PlainRecord {
   readonly time: string
   readonly level: LogLevel
@@ -31,14 +31,14 @@ export function plainRecord(record: LogRecord, time: Date, redactor: Redactor): 
   }
 }
 
-/** One JSON object on one line, with every control character as an escape. */
+/** Writes one JSON object on one line, with every control character as an escape. */
 export function jsonLine(record: PlainRecord): string {
   const whole = JSON.stringify(record)
   if (whole.length <= lineLengthMax) return `${escapeJson(whole)}\n`
   return `${escapeJson(JSON.stringify({ ...record, details: `[${whole.length} characters]` }))}\n`
 }
 
-/** `12:34:56.789 WARN  [Time] what happened  key=value`. */
+/** Writes a line such as `12:34:56.789 WARN  [Time] what happened  key=value`. */
 export function readableLine(record: PlainRecord, paint: Paint): string {
   const time = paint('time', record.time.slice(11, 23))
   const level = paint(record.level, record.level.toUpperCase().padEnd(5))
@@ -56,7 +56,7 @@ function detailText(details: unknown): string {
   return escapeText(cut)
 }
 
-/** Longest text of one value, in UTF-16 units; the characters after it are counted, not shown. */
+/** The longest text of one value, in UTF-16 units. The line counts further characters. */
 const logTextLengthMax: number = 8 * 1024
 
 function plainText(text: string, redactor: Redactor): string {
@@ -64,7 +64,7 @@ function plainText(text: string, redactor: Redactor): string {
   return text.length <= logTextLengthMax ? shown : `${shown}… (${text.length} characters)`
 }
 
-/** Never throws. */
+/** Never throws, although a getter or `toJSON` of the details may. */
 function plainDetails(details: unknown, redactor: Redactor): unknown {
   try {
     return JSON.parse(JSON.stringify(details, (key, value: unknown) => plainValue(key, value, redactor)))
@@ -82,22 +82,21 @@ function plainValue(key: string, value: unknown, redactor: Redactor): unknown {
   return Object.fromEntries(Object.entries(all).map(([each, of]) => [plainText(each, redactor), of]))
 }
 
-/** The kinds of text in a log line, each with its colour. */
 export type PaintRole = LogLevel | 'time' | 'service' | 'title'
 
-/** Text in the colour of its role, or without colour. */
+/** Colours a text by its role, or returns it unchanged. */
 export type Paint = (role: PaintRole, text: string) => string
 
 export const noPaint: Paint = (_role, text) => text
 
-/** The colours for a terminal: none where `NO_COLOR` (any non-empty value) or `TERM=dumb` says so, nor for other streams. */
+/** Returns colours only for a terminal, and only if `NO_COLOR` is empty and `TERM` is not `dumb`. */
 export async function paintFor(
   isTerminal: boolean,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Paint> {
   if (!isTerminal || (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb') return noPaint
   const { Chalk } = await import('chalk')
-  // Chalk would look at stdout, which is not where we write.
+  // Without a level, Chalk would examine stdout, but the log writes to stderr.
   const chalk = new Chalk({ level: 1 })
   const colors = {
     error: chalk.red,

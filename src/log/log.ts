@@ -1,7 +1,7 @@
-// The log: one record in, one line out on stderr and one in the file.
+// The log writes each record as one line on stderr and one line in the file.
 //
-// Log records come from children, clients and errors, so control characters are escaped
-// and secrets are redacted. Logging never throws and never waits.
+// Records contain text of servers, clients and errors, so the log escapes control characters and redacts
+// secrets. A call of the sink never throws and never waits.
 
 import { jsonLine, plainRecord, readableLine, noPaint, type Paint, type PlainRecord } from './lines.js'
 import { Redactor } from '../text/redactor.js'
@@ -9,13 +9,13 @@ import { RotatingFile, type RotatingFileOptions } from './rotating-file.js'
 import { realClock, within } from '../runtime/deadline.js'
 import type { LogLevel, LogRecord, LogSink } from '../runtime/runtime.js'
 
-/** Bytes that wait for a slow reader; lines on top of it are lost and counted. */
+/** The most bytes that wait for a slow reader. Further lines are lost and counted. */
 const WAITING_BYTES_MAX = 1024 * 1024
 
-/** How long `close` waits for a reader that may never come back. */
+/** How long `close` waits for a reader that may have stopped reading. */
 const FLUSH_MS_MAX = 1000
 
-/** The members of a stream that are used: `process.stderr` has them. */
+/** The part of a writable stream that the log uses, such as `process.stderr`. */
 export interface LogStream {
   readonly writableLength: number
   write(text: string, written?: () => void): boolean
@@ -24,7 +24,7 @@ export interface LogStream {
 export interface ConsoleOptions {
   readonly stream: LogStream
   readonly format: 'readable' | 'json'
-  /** Without it the console shows the same levels as the file. */
+  /** By default the console shows the same levels as the file. */
   readonly level?: LogLevel
 }
 
@@ -40,15 +40,15 @@ export interface LoggerOptions {
 
 const severity: Readonly<Record<LogLevel, number>> = { error: 0, warn: 1, info: 2, debug: 3 }
 
-/** It is closed by its owner. */
+/** The owner of the logger closes it. */
 export class Logger {
   readonly sink: LogSink
   level: LogLevel
-  /** Receives each value that is added later. */
+  /** `addSecrets` passes its values on to this function. */
   onSecrets: (values: readonly string[]) => void = () => {}
   readonly #options: LoggerOptions
   readonly #redactor = new Redactor()
-  /** Of records of one server alone: a server that hands out common words must not blank those of others. */
+  /** The secrets of each server. A server that hands out common words must not blank the records of others. */
   readonly #learnt = new Map<string, Redactor>()
   readonly #file: RotatingFile | undefined
   readonly #console: LineStream | undefined
@@ -69,30 +69,30 @@ export class Logger {
     return this.level === 'debug'
   }
 
-  /** Values that are replaced wherever they would be logged. */
+  /** Adds values that the log redacts in all records. */
   addSecrets(values: readonly string[]): void {
     this.#redactor.keep(...values)
     this.onSecrets(values)
   }
 
-  /** The same in records of this server, for values that it was given or has handed out. */
+  /** Adds values that the log redacts in records of this server, which has received them or handed them out. */
   learnSecrets(values: readonly string[], service: string): void {
     const learnt = this.#learnt.get(service) ?? new Redactor()
     this.#learnt.set(service, learnt)
     learnt.add(...values)
   }
 
-  /** The text, which may be of one server, without secrets, cut after about `lengthMax` UTF-16 units. */
+  /** Redacts a text, which may come from the server `service`, and cuts it after about `lengthMax` UTF-16 units. */
   clean(text: string, lengthMax: number = Infinity, service: string = ''): string {
     return this.#redactor.shown(this.#learnt.get(service)?.clean(text) ?? text, lengthMax)
   }
 
-  /** Writes a record to the console at each level of the log, unless the console itself shows less. */
+  /** Writes a record to the console at every level of the log. The level of the console still applies. */
   announce(record: LogRecord): void {
     this.#toConsole(this.#plain(record))
   }
 
-  /** Writes out what is pending; a stuck reader of stderr is not waited for longer than a second. */
+  /** Writes all pending lines. Waits at most a second for the reader of stderr. */
   async close(): Promise<void> {
     await this.#file?.close()
     await this.#console?.close()
@@ -130,22 +130,22 @@ function droppedRecord(lost: number): LogRecord {
   return { level: 'warn', message: `${lost} log lines were dropped, since nobody reads stderr fast enough` }
 }
 
-/** Lines to a stream that may be read too slowly, such as stderr: nothing waits for the reader, and memory stays bounded. */
+/** Writes lines to a stream such as stderr. Nothing waits for a slow reader, and memory stays bounded. */
 export class LineStream {
   readonly #stream: LogStream
   readonly #gapLine: (lost: number) => string
-  /** Since the last line. */
+  /** The number of lines that were lost since the last written line. */
   #dropped = 0
   /** The number of lines that were lost since the start. */
   lost = 0
 
-  /** `gapLine` is written in the place of so many lost lines. */
+  /** `gapLine` returns the line that reports lost lines. */
   constructor(stream: LogStream, gapLine: (lost: number) => string) {
     this.#stream = stream
     this.#gapLine = gapLine
   }
 
-  /** Whether the next line will not be lost. */
+  /** False if the next line would be lost. */
   get isWritable(): boolean {
     return this.#stream.writableLength <= WAITING_BYTES_MAX
   }
@@ -162,7 +162,7 @@ export class LineStream {
     this.#stream.write(line)
   }
 
-  /** Resolves when the reader has taken everything, or after a second. */
+  /** Resolves when the reader has read everything, or after a second. */
   async close(): Promise<void> {
     if (this.#stream.writableLength === 0) return
     await within(new Promise<void>((resolve) => this.#stream.write('', resolve)), FLUSH_MS_MAX, realClock)

@@ -1,9 +1,8 @@
-// A file of lines, such as the log: appended to in batches, rotated by size, and never a reason
-// for the proxy to fail. While the file cannot be written, on a full disk perhaps, lines
-// wait for it; those for which there is no room are dropped and counted.
+// A file of lines, such as the log, with batched writes and rotation by size. The file never makes the proxy
+// fail: while the disk is full, lines wait in memory up to a limit, and further lines are dropped and counted.
 //
-// Several proxies may write the same file, since every client starts its own.
-// So the file is opened for each batch: after another process rotated it, its path names a new file.
+// Several proxies may write the same file, because every client starts a proxy. So each batch opens the file
+// again: after a rotation by another process, the path names a new file.
 
 import { type Stats, fstatSync } from 'node:fs'
 import { type FileHandle, mkdir, rename, rm, stat } from 'node:fs/promises'
@@ -12,26 +11,26 @@ import { type Clock, realClock, within } from '../runtime/deadline.js'
 import { isStream, openToWrite } from '../runtime/write-file.js'
 import { errorCode, errorText } from '../text/error-text.js'
 
-/** Text that waits for a slow disk, in UTF-16 units; further lines are dropped and counted. */
+/** The length of the text that waits for a slow disk, in UTF-16 units. Further lines are dropped and counted. */
 const pendingLengthMax = 4 * 1024 * 1024
 
-/** Text of one write, in UTF-16 units, so that a file passes its limit by little. */
+/** The length of one write, in UTF-16 units. A short write keeps the file close to its limit. */
 const batchLengthMax = 64 * 1024
 
 export interface RotatingFileOptions {
   readonly path: string
-  /** The file in messages; the log file unless given. */
+  /** The word for the file in messages. The default is `log file`. */
   readonly what?: string
   readonly maxSizeBytes: number
-  /** In all, the current one included. */
+  /** The number of files, with the current one. */
   readonly maxFiles: number
-  /** Whether the path may lead to stdout, which carries the protocol otherwise. */
+  /** Whether the path may lead to stdout. False if stdout carries the protocol. */
   readonly mayBeStdout?: boolean
-  /** Called once when the file cannot be written, and when it can be written again, with the number of lost lines. */
+  /** Called once when a write fails, when writes succeed again, and with the number of dropped lines. */
   readonly onTrouble: (message: string) => void
-  /** The line that stands in the file for so many lost lines; without it the file does not show them. */
+  /** Returns a line for the file that reports lost lines. By default the file does not show them. */
   readonly gapLine?: (lost: number) => string
-  /** Writes all of the bytes or none; those of a test are no file. */
+  /** Writes all bytes or none. Tests replace the file by this function. */
   readonly append?: ((bytes: Buffer) => Promise<void>) | undefined
   readonly clock?: Clock
 }
@@ -43,19 +42,18 @@ export class RotatingFile {
   readonly #options: RotatingFileOptions
   #pending: string[] = []
   #pendingLength = 0
-  /** Lines that were lost since the last message about them. */
+  /** The number of lost lines that no message has reported yet. */
   #dropped = 0
   lost = 0
   #isFailing = false
   #writing: Promise<void> | undefined
 
-  /** Makes the file before there is a line for it, so that a file that cannot be written is reported immediately. */
+  /** Makes the file before the first line, so that the log reports an unwritable file immediately. */
   constructor(options: RotatingFileOptions) {
     this.#options = options
     this.#writing = this.#drain()
   }
 
-  /** Takes a line; it is written soon. */
   write(line: string): void {
     if (this.#pendingLength + line.length > pendingLengthMax) {
       this.#dropped += 1
@@ -67,13 +65,13 @@ export class RotatingFile {
     this.#writing ??= this.#drain()
   }
 
-  /** Whether the next line will not be lost. While the file cannot be written, asking tries it again. */
+  /** False if the next line may be lost. After a failed write, this getter starts another attempt. */
   get isWritable(): boolean {
     if (this.#isFailing) this.#writing ??= this.#drain()
     return !this.#isFailing && this.#pendingLength < pendingLengthMax / 2
   }
 
-  /** Resolves when everything taken so far is written or given up, or after two seconds. */
+  /** Resolves when all lines are written or given up, or after two seconds. */
   async close(): Promise<void> {
     await within(this.#finish(), FLUSH_MS_MAX, this.#options.clock ?? realClock)
   }
@@ -87,7 +85,7 @@ export class RotatingFile {
   }
 
   async #drain(): Promise<void> {
-    // The lines of one turn go out in one write.
+    // One write contains all lines of this turn of the event loop.
     await Promise.resolve()
     do await this.#writeBatch()
     while (this.#pending.length > 0 && !this.#isFailing)
@@ -97,7 +95,7 @@ export class RotatingFile {
   async #writeBatch(): Promise<void> {
     const { gapLine, append = (bytes) => appendTo(bytes, this.#options) } = this.#options
     const lines = this.#nextLines()
-    // Further lines may be lost while this batch is written.
+    // The count may grow during the write.
     const dropped = this.#dropped
     const gap = gapLine === undefined || dropped === 0 ? '' : gapLine(dropped)
     try {
@@ -132,7 +130,7 @@ export class RotatingFile {
   }
 }
 
-/** Why no line can be written to this file; undefined where one can. */
+/** Returns why the file cannot be written; undefined if it can. */
 export async function fileProblem(
   file: Pick<RotatingFileOptions, 'path' | 'mayBeStdout'>,
 ): Promise<string | undefined> {
@@ -156,7 +154,7 @@ async function appendTo(bytes: Buffer, options: RotatingFileOptions): Promise<vo
     }
     const { size } = await file.stat()
     await file.appendFile(bytes).catch(async (error: unknown) => {
-      // A full disk may have taken a part of a line.
+      // A full disk may contain a part of a line.
       if (!isStream(path)) await file.truncate(size).catch(() => undefined)
       throw error
     })
@@ -165,7 +163,7 @@ async function appendTo(bytes: Buffer, options: RotatingFileOptions): Promise<vo
   }
 }
 
-/** Makes room for a new file, unless another process has done so and the path names another file. */
+/** Renames the files, unless another process has done so: then the path already names a new file. */
 async function rotate(path: string, maxFiles: number, full: Stats): Promise<void> {
   try {
     if ((await stat(path)).ino !== full.ino) return

@@ -1,26 +1,26 @@
-// Counts the calls of all schemas, and says what metrics and spans say of a call.
+// Counts the calls of all schemas, and decides the labels of a call in metrics and spans.
 
 import type { CallEvent, ProxyListeners, ServerEvent } from '../events/proxy-events.js'
 import { isClientMistake } from '../mcp/error-codes.js'
 import { requests, statelessRequests } from '../mcp/methods.js'
 import { Family, OTHER } from './registry.js'
 
-/** The protocol version and the transport of a server, as OpenTelemetry names them. */
+/** The protocol version and the transport of a server, in the terms of OpenTelemetry. */
 export interface ServerLabels {
   readonly revision: string
   readonly transport: string
 }
 
-/** The bounds of the OpenTelemetry conventions for MCP, in seconds. */
+/** The bucket bounds of the OpenTelemetry conventions for MCP, in seconds. */
 const operationBounds = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 
 const overheadBounds = [0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60]
 
-/** Reasons that have a series from the start, so that a rate sees the first calls too. */
+/** Reasons with a series from the start: a rate ignores the first value of a series, so the series begins at zero. */
 const refusedFromStart = ['overloaded', 'rate-limited', 'not-confirmed', 'audit-failed']
 const failedFromStart = ['timeout', 'exited', 'unavailable']
 
-/** The most codes of errors and names of tools in the labels: servers choose both, and further ones have one label. */
+/** The most error codes and tool names in labels. Servers choose both, so all further ones share one label. */
 export const CODES_MAX = 64
 export const TOOLS_MAX = 500
 
@@ -44,14 +44,14 @@ export class CallMetrics {
     this.#argumentBytes,
     this.resultBytes,
   ]
-  /** By schema and server; there are as many as were ever configured. */
+  /** The labels by schema and server, for every server that was ever configured. */
   readonly #servers = new Map<string, ServerLabels>()
   readonly listeners: ProxyListeners = {
     call: (event) => this.observe(event),
     server: (event) => this.#noteServer(event),
   }
 
-  /** With `hasTools` the operations have the label of the tool. */
+  /** `hasTools` adds the label of the tool to operations. */
   constructor(hasTools: boolean) {
     this.#hasTools = hasTools
   }
@@ -60,7 +60,7 @@ export class CallMetrics {
     return this.#servers.get(`${schema}\0${server}`)
   }
 
-  /** A server without a name stands for requests for which none was chosen. */
+  /** An empty `server` stands for requests that reached no server. */
   startAtZero(schema: string, server: string): void {
     for (const reason of refusedFromStart) this.#refused.observe([schema, server, reason], 0)
     for (const reason of server === '' ? [] : failedFromStart)
@@ -89,7 +89,7 @@ export class CallMetrics {
     this.resultBytes.observe(named, event.resultBytes)
   }
 
-  /** Codes are numbers; the other errors are words of the proxy, which are few. */
+  /** Servers choose error codes, which are numbers. All other errors are one of a few words of the proxy. */
   #error(error: string): string {
     return !/^-?\d/.test(error) || admits(this.#codes, error, CODES_MAX) ? error : '_OTHER'
   }
@@ -111,13 +111,12 @@ export function isKnownMethod(method: string): boolean {
   return requests.get(method) !== undefined || statelessRequests.get(method) !== undefined
 }
 
-/** The facts that decide about the error of a call. */
 type Ended = Pick<CallEvent, 'outcome' | 'code' | 'reason' | 'isToolError'>
 
 /**
- * The error of a call towards its client; empty where there is none.
+ * Returns the error of a call towards its client; empty without an error.
  *
- * A mistake of the client is no error of the side that was asked (OpenTelemetry, RPC: server spans).
+ * A mistake of the client is no error of the proxy (OpenTelemetry semantic conventions, RPC: server spans).
  */
 export function frontError({ outcome, code, isToolError }: Ended): string {
   if (isToolError) return 'tool_error'
@@ -125,14 +124,14 @@ export function frontError({ outcome, code, isToolError }: Ended): string {
   return code === undefined || isClientMistake(code) ? '' : String(code)
 }
 
-/** The server's own error, or why there was no answer; empty where there is none. */
+/** Returns the error of the server, or why the server did not answer; empty without an error. */
 export function upstreamError({ outcome, code, reason, isToolError }: Ended): string {
   if (isToolError) return 'tool_error'
   if (outcome === 'cancelled') return 'cancelled'
   return reason ?? (code === undefined ? '' : String(code))
 }
 
-/** Empty for a connection inside the process. */
+/** Returns an empty text for a connection inside the process. */
 export function transportOf({ transport }: Pick<CallEvent, 'transport'>): string {
   if (transport === 'stdio') return 'pipe'
   return transport === 'http' || transport === 'sse' ? 'tcp' : ''

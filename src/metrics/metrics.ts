@@ -1,4 +1,4 @@
-// The metrics of one process: counts of calls, and facts that are read for each scrape.
+// The metrics of one process: counts of calls, and values that each scrape reads.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import process from 'node:process'
@@ -10,10 +10,10 @@ import { version } from '../version.js'
 import { CallMetrics } from './call-metrics.js'
 import { type Family, exposition, familyOf } from './registry.js'
 
-/** The proxies that are looked at, by their schemas. */
+/** The proxies by their schemas. */
 export type WatchedProxies = ReadonlyMap<string, Pick<McpProxy, 'status' | 'sessions'>>
 
-/** Readings of the whole instance, by the names of metrics; a value that is undefined has no series. */
+/** Functions that read values of the whole instance, by the names of metrics. An undefined value has no series. */
 export type InstanceReadings = Readonly<Record<string, () => number | undefined>>
 
 const DELAY_RESOLUTION_MS = 20
@@ -30,18 +30,18 @@ const ofServers: readonly (readonly [string, (status: UpstreamStatus) => number 
   ['mcps_child_memory_bytes', ({ gauges }) => gauges.memoryBytes],
 ]
 
-/** Counts from the start on; `close` ends the look at the event loop. */
+/** Counts from construction on. `close` ends the measurement of the event loop. */
 export class Metrics {
   readonly calls: CallMetrics
   readonly #delays = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS })
   readonly #startedAtSeconds: number
   readonly #lostLines: () => number
-  /** The length of each list, by schema and server; there are as many as were ever configured. */
+  /** The length of each list by schema and server, for every server that was ever configured. */
   readonly #lists = new Map<string, ListsEvent['bytes']>()
   #proxies: () => WatchedProxies = () => new Map()
   #readings: InstanceReadings = {}
 
-  /** With `hasTools` each tool has separate series; `nowMs` is in milliseconds since 1970; `lostLines` counts those of the audit. */
+  /** `hasTools` adds series of each tool; `nowMs` counts from 1970; `lostLines` counts lost lines of the audit. */
   constructor(hasTools: boolean, nowMs: number, lostLines: () => number = () => 0) {
     this.#startedAtSeconds = nowMs / 1000 - process.uptime()
     this.#lostLines = lostLines
@@ -56,7 +56,7 @@ export class Metrics {
     }
   }
 
-  /** Servers and clients are read from these proxies, and what they have in common from `readings`. */
+  /** Each scrape reads servers and clients from these proxies, and values of the instance from `readings`. */
   watch(proxies: () => WatchedProxies, readings: InstanceReadings = {}): void {
     this.#proxies = proxies
     this.#readings = readings
@@ -92,7 +92,7 @@ export class Metrics {
     ]
   }
 
-  /** As Prometheus reads them. */
+  /** Returns the metrics in the text format of Prometheus. */
   text(): string {
     return exposition(this.families())
   }
@@ -118,19 +118,18 @@ export class Metrics {
     ]
   }
 
-  /** A measurement is the time between two turns, of which the loop has waited the resolution on purpose. */
+  /** Node measures the time between two timer ticks, so this subtracts the interval of the timer. */
   #delaySeconds(quantile: number): number {
     if (this.#delays.count === 0) return 0
     return Math.max(0, this.#delays.percentile(quantile * 100) / 1e9 - DELAY_RESOLUTION_MS / 1000)
   }
 }
 
-/** A metric with one series. */
 function one(name: string, value: number | undefined, labels: readonly string[] = []): Family {
   return familyOf(name, [{ labels }], () => value)
 }
 
-/** Estimated from bytes. */
+/** Estimates the number of tokens. */
 function tokens(bytes: number): number {
   return Math.ceil(bytes / TOKEN_BYTES)
 }

@@ -1,8 +1,8 @@
 // Sends metrics and spans to a collector through the packages of OpenTelemetry, which a person installs beside the proxy.
-// They read the standard variables of the environment.
+// The packages read the standard environment variables.
 //
-// Each sampled call is two spans: one for the client's request, and below it one for the request to the server (semantic
-// conventions of OpenTelemetry for MCP; W3C Trace Context, level 1).
+// Each sampled call has two spans: one for the client's request, and a child of it for the request to the server
+// (OpenTelemetry semantic conventions for MCP; W3C Trace Context, level 1).
 
 import process from 'node:process'
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
@@ -24,12 +24,12 @@ type Packages = Awaited<ReturnType<typeof loadPackages>>
 
 const METRICS_INTERVAL_MS = 60_000
 
-/** Node makes 1 ms of a longer timer. */
+/** Node turns a longer delay of a timer into 1 ms. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
 const EXPORT_MS_MAX = 30_000
 
-/** Which signals the variables of OpenTelemetry ask for. */
+/** Returns the signals that the OpenTelemetry environment variables enable. */
 export function exportedSignals(env: Environment): ReadonlySet<'METRICS' | 'TRACES'> {
   const isOff = env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true'
   const signals = (['METRICS', 'TRACES'] as const).filter((signal) => {
@@ -41,12 +41,12 @@ export function exportedSignals(env: Environment): ReadonlySet<'METRICS' | 'TRAC
 }
 
 export interface Collector {
-  /** Undefined where no spans are sent. */
+  /** Undefined if the collector gets no spans. */
   readonly tracer: (CallTracer & { ended(event: CallEvent): void }) | undefined
   close(): Promise<void>
 }
 
-/** Rejects with the command that installs the packages where one is missing. */
+/** If a package is missing, rejects with the command that installs the packages. */
 export async function openCollector(
   metrics: Metrics,
   name: string,
@@ -70,7 +70,7 @@ export async function openCollector(
   }
 }
 
-/** A collector that is away is reported once. */
+/** Logs a message once, however often it repeats: an unreachable collector fails every export. */
 function reporter(log: LogSink): (text: string) => void {
   let last: string | undefined
   return (text) => {
@@ -107,7 +107,7 @@ function metersOf(
   return new sdkMetrics.MeterProvider({ resource, readers: [reader] })
 }
 
-/** From Node 22.21 on HTTPS_PROXY and its like hold for a collector too. */
+/** From Node 22.21 on, HTTPS_PROXY and similar variables apply to the collector too. */
 function exporterOptions(): { httpAgentOptions: { keepAlive: boolean } } {
   const httpAgentOptions = { keepAlive: true, proxyEnv: process.env }
   return { httpAgentOptions }
@@ -134,7 +134,7 @@ const missingPackages =
   '@opentelemetry/api@1 @opentelemetry/resources@2 @opentelemetry/sdk-metrics@2 @opentelemetry/sdk-trace-base@2 ' +
   '@opentelemetry/exporter-metrics-otlp-http@0.223 @opentelemetry/exporter-trace-otlp-http@0.223'
 
-/** A family as OpenTelemetry has it, counted from the start of the process. */
+/** Converts a family into the form of OpenTelemetry, with sums from the start of the process on. */
 function dataOf(
   family: Family,
   { api, sdkMetrics }: Packages,
@@ -145,7 +145,7 @@ function dataOf(
   const numbers: DataPoint<number>[] = []
   const histograms: HistogramMetricData['dataPoints'] = []
   for (const { labels: values, value } of family.points()) {
-    // An empty label is one that the series does not have.
+    // A series does not have a label whose value is empty.
     const pairs = labels.map(({ otel: label }, at) => [label, values[at] ?? ''] as const)
     const point = { ...times, attributes: Object.fromEntries(pairs.filter(([, text]) => text !== '')) }
     if (typeof value === 'number') numbers.push({ ...point, value })
@@ -170,7 +170,7 @@ function hrTime(ms: number): [number, number] {
   return [Math.floor(ms / 1000), (ms % 1000) * 1e6]
 }
 
-/** The span of a client's request, and the one below it, which begins when the call is sent to its server. */
+/** The span of a client's request, and its child, which begins when the proxy sends the call to its server. */
 class SampledCall implements CallTrace {
   readonly front: Span
   /** Raw JSON of the request id. */
@@ -222,7 +222,7 @@ class CallTraces implements CallTracer {
     const { trace, serverMs, server, schema, outcome, revision } = event
     if (!(trace instanceof SampledCall)) return
     if (serverMs !== undefined && server !== undefined) {
-      // A call that has failed without an answer of the server has the proxy's own number.
+      // Without an answer of the server, the code is a code of the proxy, which says nothing about the server.
       const own = outcome === 'failed' ? { ...event, code: undefined } : event
       const labels = this.#calls.serverLabelsOf(schema, server)
       this.#end(trace.upstream, trace.id, own, upstreamError(event), labels)
@@ -237,7 +237,7 @@ class CallTraces implements CallTracer {
     span.end()
   }
 
-  /** Without a parent for a text that is none, as W3C Trace Context asks (section 3.2.2.3). */
+  /** Returns a context without a parent if the `traceparent` is invalid (W3C Trace Context, section 3.2.2.3). */
   #contextOf(text: string | undefined): Context {
     const { ROOT_CONTEXT, trace } = this.#api
     const [, head, traceId = '', spanId = '', flags = '', more] =
@@ -249,7 +249,7 @@ class CallTraces implements CallTracer {
   }
 }
 
-/** With the tool or the prompt, and never with a URI, of which there are too many. */
+/** Names a span by the method and the tool or prompt. A URI would make too many names. */
 function nameOf({ method, item }: CallEvent): string {
   const known = isKnownMethod(method) ? method : OTHER
   return item === undefined ? known : `${known} ${item}`

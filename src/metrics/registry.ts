@@ -1,17 +1,16 @@
 // Counters, gauges and histograms with labels, and their text for Prometheus (version 0.0.4).
 //
-// A metric holds at most so many series. The labels of every further one are `other`, so that no client and no server can
-// make the memory of the proxy grow.
+// The number of series of a metric has a limit. All further series share the labels `other`, so that no client
+// and no server can make the memory of the proxy grow.
 
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** The labels of the series beyond the limit, and the method that the proxy does not know. */
+/** The labels of the series beyond the limit, and the label of unknown methods. */
 export const OTHER = 'other'
 
-/** The most series of one metric. */
 export const SERIES_MAX = 2000
 
-/** Every metric: its name, its kind, its unit of UCUM, its labels, and its meaning. */
+/** The name, kind, UCUM unit, labels and meaning of every metric. */
 const table = `
 mcp_server_operation_duration_seconds | histogram | s | OPERATION | Time from a request of a client to its answer.
 mcp_client_operation_duration_seconds | histogram | s | OPERATION | Time from a request to a server to its answer.
@@ -49,7 +48,6 @@ mcps_build_info | gauge | {build} | version node platform | Always 1.
 const OPERATION =
   'schema server mcp_method_name error_type mcp_protocol_version network_transport gen_ai_tool_name'
 
-/** The names of labels for OpenTelemetry. */
 const attributes: Readonly<Record<string, string>> = {
   schema: 'mcps.schema',
   server: 'mcps.server',
@@ -66,11 +64,8 @@ const attributes: Readonly<Record<string, string>> = {
   platform: 'os.type',
 }
 
-/** The name, the meaning and the labels of a metric. */
 interface Description {
-  /** For Prometheus. */
   readonly name: string
-  /** For OpenTelemetry. */
   readonly otel: string
   readonly kind: string
   readonly unit: string
@@ -91,7 +86,7 @@ export const descriptions: ReadonlyMap<string, Description> = new Map(
     }),
 )
 
-/** The conventions of OpenTelemetry have the first two names with dots alone. */
+/** The first two metrics have names of the OpenTelemetry conventions, with a dot for every underscore. */
 function otelName(name: string): string {
   const base = name.replace(/_(?:total|seconds|bytes)$/, '')
   return base.startsWith('mcps_') ? base.replace('_', '.') : base.replaceAll('_', '.')
@@ -101,13 +96,13 @@ function labelOf(name: string): Description['labels'][number] {
   return { name, otel: attributes[name] ?? name }
 }
 
-/** One series: a sum or the value of a gauge, or a histogram. An empty label is one that it does not have. */
+/** One series: a sum, the value of a gauge, or a histogram. The series does not have a label that is empty. */
 export interface Point {
   readonly labels: readonly string[]
   value: number | Histogram
 }
 
-/** How many values are up to each bound and above the one before; the last is of those above all bounds. */
+/** A bucket counts values up to its bound and above the previous one. The last bucket has no upper bound. */
 export interface Histogram {
   readonly bounds: readonly number[]
   readonly buckets: number[]
@@ -118,13 +113,12 @@ export function countOf({ buckets }: Histogram): number {
   return buckets.reduce((sum, each) => sum + each, 0)
 }
 
-/** The series of one metric. */
 export class Family {
   readonly description: Description
   readonly #bounds: readonly number[] | undefined
   readonly #series = new Map<string, Point>()
 
-  /** `bounds` are those of a histogram. */
+  /** `bounds` makes the metric a histogram. */
   constructor(name: string, bounds?: readonly number[]) {
     const description = descriptions.get(name)
     if (description === undefined) throw new Error(`the metric ${name} has no row in its table`)
@@ -132,7 +126,7 @@ export class Family {
     this.#bounds = bounds
   }
 
-  /** Adds to the sum with these labels, or counts a value of the histogram; labels that are too many have one series together. */
+  /** Adds a value to the series with these labels. Beyond `SERIES_MAX`, all further labels share one series. */
   observe(labels: readonly string[], value: number): void {
     const key = labels.join('\0')
     const point = this.#series.get(key)
@@ -163,7 +157,7 @@ function add(point: Point, value: number): void {
   point.value.sum += value
 }
 
-/** The family of values that are read from elsewhere; one that is undefined has no series. */
+/** Makes a family with one value of each row. A row whose value is undefined has no series. */
 export function familyOf<Row extends { readonly labels: readonly string[] }>(
   name: string,
   rows: readonly Row[],
@@ -177,7 +171,6 @@ export function familyOf<Row extends { readonly labels: readonly string[] }>(
   return family
 }
 
-/** The page that a scraper reads. */
 export function exposition(families: readonly Family[]): string {
   return families.flatMap(linesOf).join('')
 }

@@ -1,6 +1,6 @@
 // The telemetry of a serving process: metrics on a port, on the front or at a collector.
 //
-// Loaded only where the configuration or the environment asks for it.
+// The proxy loads this file only if the configuration or the environment asks for telemetry.
 
 import { createServer } from 'node:http'
 import type { Configuration } from '../config/configuration.js'
@@ -20,30 +20,29 @@ const CLOSE_MS = 2000
 export interface TelemetryOptions {
   readonly log: LogSink
   readonly runtime: Pick<Runtime, 'now' | 'setTimer' | 'wallNow' | 'env'>
-  /** Whether a port that another proxy has ends the start, instead of being a warning. */
+  /** Whether an occupied port ends the start. Otherwise the proxy logs a warning. */
   readonly needsPort: boolean
-  /** Counts the lines that the audit has lost. */
+  /** Returns the number of lines that the audit has lost. */
   readonly lostLines?: () => number
 }
 
 /** Counts the calls of one process, and serves or sends the counts. */
 export interface Telemetry {
-  /** Traces calls; undefined where no collector gets them. */
+  /** Traces calls; undefined if no collector gets spans. */
   readonly tracer: Collector['tracer']
   /** The page for the HTTP front. */
   readonly page: { readonly type: string; text(): string }
-  /** Of the proxies whose calls are counted. */
   readonly listeners: readonly ProxyListeners[]
-  /** Servers and clients are read from these proxies, and what they have in common from `readings`. */
+  /** Each scrape reads servers and clients from these proxies, and values of the instance from `readings`. */
   watch(proxies: () => WatchedProxies, readings?: InstanceReadings): void
-  /** Sends what waits for the collector, for up to two seconds. */
+  /** Sends all pending data to the collector, for at most two seconds. */
   close(): Promise<void>
 }
 
 /**
- * Undefined where nothing asks for telemetry after all.
+ * Resolves with undefined if neither the configuration nor the environment asks for telemetry.
  *
- * @throws Error with a message for the person who started the program, when the port cannot be had
+ * @throws Error with a message for the person who started the program, if the port is not available
  */
 export async function openTelemetry(
   { server: { metrics: wanted, name } }: Configuration,
@@ -53,7 +52,7 @@ export async function openTelemetry(
   const isExported = exportedSignals(runtime.env).size > 0
   if (wanted === undefined && !isExported) return undefined
   const metrics = new Metrics(wanted?.tools ?? false, runtime.wallNow(), lostLines)
-  // The variables may be meant for other programs of this machine, so a package that is missing stops nothing.
+  // The variables may be meant for other programs, so a missing package does not stop the proxy.
   const collector = await (isExported ? openCollector(metrics, name, runtime, log) : undefined)?.catch(
     (error: unknown) => {
       log({ level: 'error', message: errorText(error) })
@@ -88,10 +87,8 @@ export async function openTelemetry(
   }
 }
 
-/** Scrapers that read at the same time. */
 const CONNECTIONS_MAX = 16
 
-/** How long a scraper has for its request. */
 const REQUEST_MS = 5000
 
 interface MetricsServer {
@@ -100,8 +97,8 @@ interface MetricsServer {
 }
 
 /**
- * A port on which a scraper reads the metrics. There is no token: the configuration is refused where it opens the port to other
- * machines without the key that allows it. Rejects with an error with a message for the person who started the program.
+ * Serves the metrics on a port, without a token. The configuration must allow a port that other machines can reach.
+ * Rejects with a message for the person who started the program.
  */
 export function serveMetrics(host: string, port: number, page: () => string): Promise<MetricsServer> {
   const times = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }
@@ -141,7 +138,7 @@ export function serveMetrics(host: string, port: number, page: () => string): Pr
   })
 }
 
-/** A page in a browser must not read the port of this machine under another name (DNS rebinding). */
+/** Refuses foreign names of this machine, so that no page in a browser reads the port (DNS rebinding). */
 function isOwnName(host: string, named: string | undefined): boolean {
   if (!isLoopback(host) || named === undefined) return true
   return isLoopback(readAuthority(named)?.host ?? '')

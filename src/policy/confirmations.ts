@@ -1,8 +1,8 @@
-// Asks the user of a client before a call of a tool goes to its server.
+// Asks the user of a client before the proxy forwards a tool call to its server.
 //
-// The question goes the way of the questions of servers: a client with a session is asked during its call (MCP, Elicitation),
-// and a client without one gets the question as the result, and sends the call again with the answer (MCP 2026-07-28,
-// Multi Round-Trip Requests).
+// The proxy sends the question like one of a server. A client with a session gets a request during its call (MCP
+// 2025-11-25, Elicitation). A client without a session gets the question as the result of the call, and sends
+// the call again with the answer (MCP 2026-07-28, Multi Round-Trip Requests).
 
 import { createHash } from 'node:crypto'
 import { membersOf } from '../jsonrpc/members.js'
@@ -17,17 +17,17 @@ import type { Redactor } from '../text/redactor.js'
 import { escapeJson, escapeText } from '../text/escape.js'
 import { withoutSecretMembers } from '../text/secret-names.js'
 
-/** How long a person may take. */
+/** How long a person may take to answer. */
 const LIFE_MS = 300_000
 
-/** Confirmed calls whose clients still have to bring an answer to their servers. The oldest of more is asked about once more. */
+/** Confirmed calls whose servers wait for input. With more, the oldest call needs a second consent. */
 const CONTINUING_MAX = 1024
 
-/** A question shows all arguments of a call, so a call with more than these UTF-16 units of them is refused. */
+/** A question shows all arguments of a call. The proxy refuses a call with longer arguments, in UTF-16 units. */
 const CONFIRMED_LENGTH_MAX = 32 * 1024
 const NAME_LENGTH_MAX = 200
 
-/** Of one tool call; `args` is raw JSON. */
+/** A tool call that needs consent; `args` is raw JSON. */
 interface ConfirmedCall {
   readonly schema: string
   readonly server: string
@@ -40,7 +40,7 @@ const METHOD = 'elicitation/create'
 export class Confirmations {
   readonly #runtime: Runtime
   readonly #redactor: Redactor
-  /** Until when, by what the calls are about; the oldest first. */
+  /** The expiry of each confirmation, by the key of `aboutOf`, the oldest first. */
   readonly #continuing = new Map<string, number>()
 
   constructor(runtime: Runtime, redactor: Redactor) {
@@ -53,7 +53,7 @@ export class Confirmations {
     const about = aboutOf(call, asked)
     const confirmed = (): void => {
       call.root.confirmedAs = about
-      // Only its server counts, which does not have it yet.
+      // `wasAsked` is about questions of the server, which has not received the call yet.
       call.wasAsked = false
       go()
     }
@@ -74,12 +74,12 @@ export class Confirmations {
     })
   }
 
-  /** The server of a confirmed call wants the same request again, with answers of the client. */
+  /** The server of a confirmed call needs input, and the client will repeat the call with the answers. */
   continues({ confirmedAs: about }: Call): void {
     if (about !== undefined) putNewest(this.#continuing, about, this.#runtime.now() + LIFE_MS, CONTINUING_MAX)
   }
 
-  /** A server that has asked its client gets the same call again, without another question. */
+  /** Whether this call repeats a confirmed call with input for the server. Such a call needs no second consent. */
   #takeContinuing(call: Call, about: string): boolean {
     const { members } = call.frame.params
     const bringsMore = members.span('inputResponses') ?? members.span('requestState')
@@ -88,10 +88,10 @@ export class Confirmations {
   }
 }
 
-/** Why a client can show no form, in words. A client that declares elicitation without parts means forms. */
+/** Returns why a client cannot show a form. A client that declares elicitation without modes supports forms. */
 function whyNoForm({ capabilities, revision }: Call['context']): string | undefined {
   const { version, era, serverRequests } = revision
-  // A revision without requests of servers has the question in the result.
+  // In a revision without server requests, the result carries the question.
   if (era === 'session' && !serverRequests.some((method) => method === METHOD))
     return `revision ${version} has no ${METHOD}`
   if (!capabilities.names.has('elicitation')) return 'its client has not declared elicitation'
@@ -103,13 +103,13 @@ function tooLong({ length }: string): string {
   return `its arguments have ${length} characters, and a question shows at most ${CONFIRMED_LENGTH_MAX}`
 }
 
-/** One text for a principal, a tool and arguments. */
+/** Returns one key for a principal, a tool and arguments. */
 function aboutOf(call: Call, { schema, server, tool, args }: ConfirmedCall): string {
   const digest = createHash('sha256').update(args).digest('base64url')
   return write([call.context.principal ?? '', schema, server, tool, digest])
 }
 
-/** Raw JSON of the params of an `elicitation/create` that asks for consent and for nothing else. */
+/** Returns the params, as raw JSON, of an `elicitation/create` request that asks only for consent. */
 export function confirmParams(
   { server, tool, args }: Omit<ConfirmedCall, 'schema'>,
   redactor: Redactor,

@@ -1,4 +1,4 @@
-// How often a principal may call tools: token buckets, in memory or in a store that several instances share.
+// Limits how often a principal may call tools, with token buckets in memory or in a shared store.
 
 import { createHash } from 'node:crypto'
 import { write } from '../jsonrpc/text.js'
@@ -7,63 +7,63 @@ import { putNewest } from '../runtime/limited-table.js'
 import type { Store } from '../store/store.js'
 import { matcherOf } from '../text/name-patterns.js'
 
-/** One rule; `*` in a pattern stands for any characters. */
+/** One rule. `*` in a pattern matches any characters. */
 export interface LimitRule {
-  /** The principals that it is for; undefined is every client. */
+  /** A pattern of the principals that the rule limits; undefined limits every client. */
   readonly principal: string | undefined
-  /** Names of tools, as clients without a profile see them. */
+  /** Patterns of tool names, as clients without a profile see them. */
   readonly tools: readonly string[]
   readonly perMinute: number
-  /** Calls that may come together, after a pause. */
+  /** The size of a bucket: the most calls in immediate succession. */
   readonly burst: number
   /** Whether each tool has a separate bucket. */
   readonly each: boolean
 }
 
 export interface LimitedCall {
-  /** Empty for clients that came through no front. */
+  /** Empty for clients that are not connected through a front. */
   readonly principal: string
-  /** The server and the name that it has for the tool, as JSON. */
+  /** The server and the server's name of the tool, as JSON. */
   readonly tool: string
   /** The name of the tool as clients without a profile see it. */
   readonly name: string
 }
 
-/** A call may not go now. */
+/** Why a call may not proceed now. */
 export interface LimitRefusal {
-  /** The call may come again after so many milliseconds. */
+  /** The milliseconds after which the client may repeat the call. */
   readonly waitMs: number
-  /** Whether the reason is that the store cannot be asked. */
+  /** Whether the store is unavailable. */
   readonly isAway: boolean
 }
 
 const MINUTE_MS = 60_000
 
-/** Buckets of all rules and principals together. The bucket that was used longest ago, which is the fullest, makes room. */
+/** Buckets of all rules and principals together. The least recently used bucket, which is the fullest, makes room. */
 const BUCKETS_MAX = 10_000
 
-/** An instance takes this part of a bucket from the store at a time, so that most calls wait for nothing. */
+/** An instance takes a tenth of a bucket from the store at a time, so that most calls need not wait for the store. */
 const LEASED_PART = 10
 
-/** How long calls are refused after the store could not be asked. */
+/** How long an instance refuses calls after a failed request to the store. */
 const AWAY_MS = 2000
 
 interface Bucket {
   readonly key: string
   readonly limit: Limit
-  /** With a store: those that this instance has taken from the store and not used. */
+  /** With a store: the unused tokens that this instance has taken from the store. */
   tokens: number
   /** Without a store: the time at which `tokens` was computed. */
   atMs: number
-  /** Until then the store is not asked again. */
+  /** The last refusal of the store. Until `untilMs`, the instance does not ask the store again. */
   refused: { readonly untilMs: number; readonly isAway: boolean } | undefined
-  /** Calls that wait for tokens of the store. */
+  /** The number of calls that wait for tokens of the store. */
   waiting: number
   lease: Promise<void> | undefined
 }
 
 interface Limit extends LimitRule {
-  /** Names the buckets of the rule; an unchanged rule keeps them. */
+  /** The id of the rule's buckets. A rule that a reload does not change keeps its buckets. */
   readonly id: string
   readonly isFor: (principal: string) => boolean
   readonly covers: (name: string) => boolean
@@ -75,14 +75,14 @@ export class CallLimits {
   #limits: readonly Limit[] = []
   readonly #buckets = new Map<string, Bucket>()
 
-  /** With a store, all instances on it share the buckets of rules that are the same. */
+  /** With a store, all instances on the store share the buckets of equal rules. */
   constructor(rules: readonly LimitRule[], clock: Pick<Clock, 'now'>, store?: Pick<Store, 'take'>) {
     this.#clock = clock
     this.#store = store
     this.change(rules)
   }
 
-  /** Takes other rules; unchanged ones keep their buckets. */
+  /** Replaces the rules. Unchanged rules keep their buckets. */
   change(rules: readonly LimitRule[]): void {
     this.#limits = rules.map(limitOf)
     const kept = new Set(this.#limits.map(({ id }) => id))
@@ -90,9 +90,9 @@ export class CallLimits {
   }
 
   /**
-   * Takes a token from the bucket of each rule for this call, or from none; undefined where the call may go.
+   * Takes one token from the bucket of each rule for this call, or none. Returns undefined if the call may proceed.
    *
-   * The result is a promise where the store must be asked for tokens. It resolves always, and then `take` is called again.
+   * A promise means that the store must provide tokens. It never rejects, and then the caller calls `take` again.
    */
   take(call: LimitedCall): LimitRefusal | Promise<unknown> | undefined {
     const limits = this.#limits.filter((each) => each.isFor(call.principal) && each.covers(call.name))
@@ -107,7 +107,7 @@ export class CallLimits {
     return longest ?? Promise.all(empty.map((bucket) => this.#lease(bucket)))
   }
 
-  /** The bucket, refilled up to now; it becomes the one that was used last. */
+  /** Returns the refilled bucket, and makes it the most recently used one. */
   #bucket(limit: Limit, { principal, tool }: LimitedCall): Bucket {
     const { id, burst, perMinute, each } = limit
     const now = this.#clock.now()
@@ -122,7 +122,7 @@ export class CallLimits {
     return bucket
   }
 
-  /** Of an empty bucket; undefined where the store may have tokens. */
+  /** Returns the refusal of an empty bucket; undefined if the store may have tokens. */
   #refusal({ tokens, limit, refused }: Bucket): LimitRefusal | undefined {
     if (this.#store === undefined)
       return { waitMs: ((1 - tokens) * MINUTE_MS) / limit.perMinute, isAway: false }
@@ -130,7 +130,7 @@ export class CallLimits {
     return waitMs > 0 ? { waitMs, isAway: refused?.isAway === true } : undefined
   }
 
-  /** Asks the store once for all calls that wait for this bucket. */
+  /** Sends one request to the store for all calls that wait for this bucket. */
   #lease(bucket: Bucket): Promise<void> {
     bucket.waiting += 1
     bucket.lease ??= this.#fill(bucket).finally(() => {
@@ -140,7 +140,7 @@ export class CallLimits {
   }
 
   async #fill(bucket: Bucket): Promise<void> {
-    // The calls that the last lease was not enough for come in the same turn, and are counted.
+    // Calls for which the last lease was too small call `take` again in this turn, and count too.
     await Promise.resolve()
     const { burst } = bucket.limit
     const want = Math.max(1, Math.floor(burst / LEASED_PART), bucket.waiting)

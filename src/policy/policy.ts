@@ -1,6 +1,6 @@
-// The policy of a configuration: which calls of tools may go to their servers.
+// The policy of a configuration decides which tool calls the proxy forwards to their servers.
 //
-// Loaded only when a configuration has limits or confirmations.
+// The proxy loads this file only if a configuration has limits or confirmations.
 
 import { readFrame } from '../jsonrpc/frame.js'
 import { type Edit, inOrder, splice } from '../jsonrpc/splice.js'
@@ -20,28 +20,28 @@ import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { Confirmations } from './confirmations.js'
 import { CallLimits, type LimitedCall, type LimitRule } from './limits.js'
 
-/** Admits calls within their limits, and those of some tools when a person has agreed. */
+/** Admits calls within their limits. Calls of some tools also need the consent of a person. */
 export class Policy {
   readonly #limits: CallLimits
   readonly #redactor = new Redactor()
   readonly #questions: Confirmations
-  /** The tools that calls were admitted to. A call that did not begin there, because of a reload, may come again. */
+  /** The tool of each admitted call. A reload may route an admitted call a second time, without a second token. */
   readonly #admitted = new WeakMap<Call, string>()
   readonly #consent = new Consent()
 
-  /** With a store, the limits are common to all instances on it. */
+  /** With a store, all instances on the store share the limits. */
   constructor(runtime: Runtime, store?: Pick<Store, 'take'>) {
     this.#limits = new CallLimits([], runtime, store)
     this.#questions = new Confirmations(runtime, this.#redactor)
   }
 
-  /** Takes other limits, and further secrets that no question may show. */
+  /** Replaces the limits, and adds secrets that no question may show. */
   change(limits: readonly LimitRule[], secrets: readonly string[]): void {
     this.#limits.change(limits)
     this.#redactor.add(...secrets)
   }
 
-  /** The limits are those of all schemas; a confirmation for one schema is none for another. */
+  /** Returns the policy of one schema. All schemas share the limits; a confirmation counts for one schema only. */
   of(schema: string): CallPolicy {
     return {
       admit: (call, target, edits, go) => this.#admit(schema, call, target, edits, go),
@@ -69,7 +69,7 @@ export class Policy {
     })
   }
 
-  /** Calls `go` when the call is within its limits, now or when the store has answered; otherwise fails the call. */
+  /** Calls `go` if the call is within its limits, perhaps after an answer of the store; otherwise fails the call. */
   #limit(call: Call, limited: LimitedCall, go: () => void): void {
     const taken = this.#limits.take(limited)
     if (taken === undefined) return go()
@@ -82,12 +82,12 @@ export class Policy {
   }
 }
 
-/** One text for a server and the name that it has for a tool. */
+/** Returns one text for a server and the server's name of a tool. */
 function toolOf({ lane: { config }, item }: Target): string {
   return write([config.name, item.key])
 }
 
-/** Raw JSON of the arguments as the server will get them: a profile may set some. */
+/** Returns the arguments that the server will get, as raw JSON. A profile may set some of them. */
 function argumentsOf({ frame }: Call, edits: readonly Edit[]): string {
   const set = edits.filter(({ why }) => why === 'argument')
   const sent = set.length === 0 ? frame : readFrame(splice(frame.line, inOrder(set)).joined)
@@ -95,10 +95,10 @@ function argumentsOf({ frame }: Call, edits: readonly Edit[]): string {
   return span === undefined ? '{}' : rawAt(sent.line, span)
 }
 
-/** Tools that were destructive once. With more of them every tool counts as destructive. */
+/** The most destructive tools that `Consent` remembers. With more, every tool counts as destructive. */
 const DESTRUCTIVE_MAX = 10_000
 
-/** Says of which tools a person must agree to calls. A tool that was `destructive` once stays so, even if its server later says otherwise. */
+/** Decides which tools need consent. A destructive tool stays destructive, even if its server changes the hint. */
 export class Consent {
   readonly #destructive = new Set<string>()
 
@@ -113,7 +113,7 @@ export class Consent {
   }
 }
 
-/** A tool is destructive unless it is said to read only, or not to destroy (MCP, Tools: annotations). */
+/** A tool is destructive unless an annotation says otherwise (MCP 2025-11-25, Tools: `ToolAnnotations`). */
 function isDestructive({ line }: ListItem): boolean {
   const annotations = membersAt(line, membersOf(line)?.span('annotations'))
   const says = (hint: string, value: string): boolean => {

@@ -1,7 +1,7 @@
-// A frame as a line of a recording: the bytes of the frame, where the line is then valid JSON.
+// Writes a frame as a line of a recording. The line contains the bytes of the frame if the line is then valid JSON.
 //
-// A message that came whole and has line breaks between its tokens stands there as
-// text, which is as exact: it is JSON, so it is UTF-8. Other bytes stand there in base64.
+// A whole message with line breaks between its tokens becomes a JSON string, which is as exact, because JSON is
+// UTF-8. All other bytes become base64.
 
 import { Buffer } from 'node:buffer'
 import { CR, LF } from '../jsonrpc/ascii.js'
@@ -12,15 +12,14 @@ import { scanText } from '../jsonrpc/scan.js'
 /** One line in pieces, so that a large frame is not copied again. */
 export type RecordLine = readonly Buffer[]
 
-/** No useful message nests deeper. */
 const DEPTH_MAX = 1000
 
-/** A larger message with line breaks is not for reading, and base64 needs less memory. */
+/** A larger message with line breaks becomes base64, which needs less memory; people do not read such a message. */
 const TEXT_BYTES_MAX = 1024 * 1024
 
 const END = Buffer.from('}\n')
 
-/** The members that name the sender and the time; `at` is in milliseconds. */
+/** Returns the members with the connection and the time; `at` is in milliseconds. */
 export function recordHead(
   { hop, service, schema, connection, direction }: Omit<WireEvent, 'at' | 'bytes'>,
   at: number,
@@ -31,7 +30,7 @@ export function recordHead(
   return Buffer.from(`{"t":${(at / 1000).toFixed(6)},${who}`)
 }
 
-/** The bytes up to and with a line end, or up to the end of the stream. */
+/** Writes the bytes of a stream up to a line end, which `raw` includes, or up to the end of the stream. */
 export function recordLine(head: Buffer, raw: Buffer): RecordLine {
   const lineEnd = lineEndOf(raw)
   const frame = raw.subarray(0, raw.length - lineEnd.length)
@@ -39,7 +38,7 @@ export function recordLine(head: Buffer, raw: Buffer): RecordLine {
   return [head, FRAME, frame, lineEnd === '\n' ? END : Buffer.from(`,"eol":${JSON.stringify(lineEnd)}}\n`)]
 }
 
-/** A message that came whole; a line feed behind it is not part of it. */
+/** Writes a whole message. A line feed after the message is not part of it. */
 export function recordMessage(head: Buffer, bytes: Uint8Array): RecordLine {
   const length = bytes.at(-1) === LF ? bytes.length - 1 : bytes.length
   const message = Buffer.from(bytes.buffer, bytes.byteOffset, length)

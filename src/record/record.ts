@@ -1,8 +1,7 @@
-// `--record`: every frame of every hop, as the operating system saw it, one JSON line each.
+// `--record` writes every frame of every hop as one JSON line.
 //
-// A line embeds the frame's own bytes, so it can be read, replayed, and turned back
-// into the bytes on the wire. Bytes that cannot be embedded, because they are no JSON or hold
-// line breaks, are written as text or in base64; nothing is left out.
+// A line contains the bytes of the frame, so people can read it and `replay` can restore the bytes on the wire.
+// Bytes that are no JSON or contain line breaks become a string or base64. The recording leaves nothing out.
 
 import { Buffer } from 'node:buffer'
 import { fstatSync, writeFileSync } from 'node:fs'
@@ -15,10 +14,9 @@ import { openToWrite } from '../runtime/write-file.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { type RecordLine, recordHead, recordLine, recordMessage } from './line.js'
 
-/** The header of a recording. */
 export interface RecordMeta {
   readonly command: string
-  /** The arguments of the proxy, with which a replay starts it again. */
+  /** The arguments of the proxy, with which a replay starts the proxy again. */
   readonly args?: readonly string[]
 }
 
@@ -31,7 +29,7 @@ export interface RecordOptions {
 /**
  * Creates a recording and writes its header.
  *
- * @throws ConfigError when the file exists and is not replaced, or cannot be written
+ * @throws ConfigError if the file exists without `replaces`, or cannot be written
  */
 export async function openRecord(
   file: string,
@@ -41,7 +39,7 @@ export async function openRecord(
   return new Recorder(file, await openFile(file, headerLine(meta), replaces), onGap)
 }
 
-/** The revision is not known yet; the frames name it. */
+/** The header has no revision, because the frames negotiate it later. */
 function headerLine({ command, args }: RecordMeta): string {
   const header = { mcps: 1, recorded: true, at: new Date().toISOString(), command, ...(args && { args }) }
   return `${JSON.stringify(header)}\n`
@@ -67,10 +65,10 @@ function unwritable(file: string, error: unknown): ConfigError {
 }
 
 /**
- * Cuts what crosses each connection into frames, and writes a line for each, in order.
+ * Splits the bytes of each connection into frames, and writes one line for each frame, in order.
  *
- * A line is written before its frame goes on: the system takes it into memory, and not even a proxy that is killed loses
- * one. Once a write has failed, everything is refused: an audit that fails must not pass traffic.
+ * The recorder writes a line before the proxy forwards the frame, so even a killed proxy loses none. After a
+ * failed write, the recorder refuses everything: an audit that fails must not pass traffic.
  */
 export class Recorder implements WireTap {
   readonly #file: string
@@ -79,17 +77,17 @@ export class Recorder implements WireTap {
   readonly #streams = new Map<string, RecordStream>()
   #failure: TransportError | undefined
 
-  /** The handle is this recorder's from now on; `onGap` is called at most once. */
+  /** The recorder owns the handle, and calls `onGap` at most once. */
   constructor(file: string, handle: FileHandle, onGap: (error: TransportError) => void = () => {}) {
     this.#file = file
     this.#handle = handle
     this.#onGap = onGap
   }
 
-  /** Throws once the recording has a gap, which closes the connection. */
+  /** Throws if the recording has a gap. The error closes the connection. */
   readonly wire = (event: WireEvent): void => {
     if (this.#failure !== undefined) throw this.#failure
-    // Over HTTP there may be a connection for each request, so nothing is kept of them.
+    // Over HTTP each request may have its own connection, so the recorder keeps no state for them.
     if (event.whole) return this.#write(recordMessage(recordHead(event, event.at), event.bytes))
     const key = `${event.connection} ${event.direction}`
     let stream = this.#streams.get(key)
@@ -101,9 +99,9 @@ export class Recorder implements WireTap {
   }
 
   /**
-   * Writes what is left: the beginning of a line that did not end crossed the wire too.
+   * Writes the unfinished lines, because their bytes crossed the wire too, and closes the file.
    *
-   * @throws TransportError when that or anything before it failed
+   * @throws TransportError if this or an earlier write failed
    */
   async close(): Promise<void> {
     try {
@@ -117,7 +115,7 @@ export class Recorder implements WireTap {
   #write(line: RecordLine): void {
     try {
       for (const part of line) writeFileSync(this.#handle.fd, part)
-      // Writing to a file that was removed succeeds, and the bytes are lost.
+      // A write to a removed file succeeds, but the bytes are lost.
       if (fstatSync(this.#handle.fd).nlink === 0) throw new Error('the file was removed')
     } catch (error) {
       this.#fail(error)
@@ -132,7 +130,7 @@ export class Recorder implements WireTap {
   }
 }
 
-/** Most bytes that are held of a line that has not ended; a longer line is written in pieces. */
+/** The most bytes of an unfinished line in memory. The recorder writes a longer line in pieces. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024
 
 /** Holds the unfinished line of one stream. */
@@ -154,7 +152,7 @@ export class RecordStream {
     this.#lineBytesMax = lineBytesMax
   }
 
-  /** Takes what was read or written at `at` milliseconds. */
+  /** Adds bytes that the proxy read or wrote at `at` milliseconds. */
   push(chunk: Buffer, at: number): void {
     this.#at = at
     let start = 0

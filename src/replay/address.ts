@@ -1,15 +1,15 @@
-// The key by which a received frame is matched with an expected one, and its name in words.
+// Finds the key that matches a received frame with an expected one, and describes a frame in words.
 
 import type { JsonValue } from '../ask/json-value.js'
 
 export interface Address {
-  /** A value is JSON, but no message of JSON-RPC; bytes are no JSON at all. */
+  /** A `value` is JSON but no JSON-RPC message; `bytes` are no JSON. */
   readonly kind: 'answer' | 'message' | 'batch' | 'value' | 'bytes'
-  /** The id, the method or the ids; empty for what has none. */
+  /** The id, the method or the sorted ids; empty for a value or bytes. */
   readonly key: string
 }
 
-/** Stands for the id of an answer that has none, or `null`. */
+/** The key of an answer whose id is missing or `null`. */
 const NO_ID = 'none'
 
 export function addressOf(tree: JsonValue | undefined): Address {
@@ -21,7 +21,7 @@ export function addressOf(tree: JsonValue | undefined): Address {
   return isAnswer ? { kind: 'answer', key: idOf(tree) } : { kind: 'value', key: '' }
 }
 
-/** One text for all spellings of a message's id. */
+/** Returns one text for all spellings of the id of a message. */
 export function idOf(message: JsonValue): string {
   const id = message.member('id')
   if (id?.kind === 'string') return JSON.stringify(id.text)

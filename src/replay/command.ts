@@ -1,4 +1,4 @@
-// `mcps-proxy replay`: replays transcripts, and reports which of them failed.
+// The command `mcps-proxy replay` replays transcripts, and reports failures.
 
 import { existsSync, readdirSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -20,7 +20,7 @@ import { type Transcript, readTranscripts, TranscriptError } from './transcript.
 export interface Output {
   print(text: string): Promise<void>
   complain(text: string): Promise<void>
-  /** Asks the person at the terminal; undefined without one. */
+  /** Asks the person at the terminal; undefined without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | undefined
 }
 
@@ -36,7 +36,7 @@ const options = {
   http: flag('Start the proxy with HTTP'),
 }
 
-/** The words are files; the words behind `--` are the command, without which the transcript names it. */
+/** The words are files. The words after `--` are the command of the server; the default is the transcript's. */
 export type ReplayRequest = Given<typeof options>
 
 export const replayCommand = command({
@@ -71,10 +71,10 @@ the transcripts of the package, which every correct MCP server passes.`,
 const failed = 1
 const usageMistake = 2
 
-/** @returns 0 when everything came as expected, 1 when not, 2 for what cannot be replayed */
+/** @returns 0 if all transcripts pass, 1 if one fails, 2 if one cannot be replayed */
 async function runReplay(request: ReplayRequest): Promise<number> {
   const own = realRuntime()
-  // Each server has its own process group, which no Ctrl-C reaches.
+  // Each server has its own process group, so the terminal sends it no signal for Ctrl-C.
   const children = new Children()
   process.on('exit', () => children.kill())
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -127,7 +127,7 @@ async function isAllowed(starts: readonly string[], output: Output): Promise<boo
   return /^y(?:es)?$/i.test(await output.ask('Start it? [y/N] '))
 }
 
-/** The package has them beside the folder of the program, a checkout one level higher for its tests. */
+/** The fixtures are beside the folder of the program; in the tests of a checkout, one level higher. */
 function portableFiles(): string[] {
   const folders = ['..', '../..'].map((up) => join(programFolder, up, 'spec-fixtures/portable'))
   const folder = folders.find((each) => existsSync(each)) ?? folders[0] ?? ''

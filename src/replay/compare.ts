@@ -1,7 +1,7 @@
-// Compares an expected frame with the one that arrived, and finds the first difference.
+// Compares an expected frame with the received frame, and finds the first difference.
 //
-// Two readings. `json` leaves the order of members, white space and the spelling of strings free; numbers count as they are
-// written, so `1.0` is not `1`. `bytes` is that and then every byte, but for the places that may vary.
+// The mode `json` ignores the order of members, white space and the spelling of strings, but not the spelling of
+// numbers: `1.0` differs from `1`. The mode `bytes` then also compares every byte outside the holes.
 
 import type { Span } from '../jsonrpc/scan.js'
 import type { JsonValue } from '../ask/json-value.js'
@@ -13,9 +13,9 @@ export type Mode = 'bytes' | 'json'
 export interface Difference {
   readonly path: string
   readonly problem: string
-  /** The first byte that differs, counted from the start of the frame that came. */
+  /** The offset of the first different byte in the received frame. */
   readonly offset: number
-  /** The same place in the frame that was expected. */
+  /** The same place in the expected frame. */
   readonly expectedOffset: number
 }
 
@@ -27,14 +27,14 @@ export interface ReceivedFrame {
 export type MessageVerdict =
   | {
       readonly kind: 'equal'
-      /** Names that got a value, as raw JSON. */
+      /** The values that names got from this frame, as raw JSON. */
       readonly bound: ReadonlyMap<string, string>
-      /** Dates that were accepted although they differ. */
+      /** The number of accepted dates that differ. */
       readonly times: number
     }
   | { readonly kind: 'different'; readonly difference: Difference }
 
-/** `values` are the values of names, as raw JSON. */
+/** `values` are the values that names got from earlier frames, as raw JSON. */
 export function compareFrames(
   pattern: Pattern,
   received: ReceivedFrame,
@@ -56,7 +56,7 @@ class Comparison {
   readonly #received: ReceivedFrame
   readonly #mode: Mode
   readonly #values: ReadonlyMap<string, string>
-  /** The places in which another value was accepted, in the order of the expected frame. */
+  /** The places with an accepted different value, in the order of the expected frame. */
   readonly #accepted: { readonly expected: Span; readonly came: Span }[] = []
   readonly #bound = new Map<string, string>()
   #times = 0
@@ -80,7 +80,7 @@ class Comparison {
     return { kind: 'equal', bound: this.#bound, times: this.#times }
   }
 
-  /** The answers of a batch come in any order (JSON-RPC 2.0, section 6). */
+  /** Compares the answers of a batch, which may have any order (JSON-RPC 2.0, section 6). */
   #batch(expected: JsonValue, came: JsonValue): Difference | undefined {
     const left = [...came.parts]
     const pairs = expected.parts.map(({ value }) => {
@@ -110,7 +110,7 @@ class Comparison {
     return undefined
   }
 
-  /** The members of an object, in any order, or the items of an array. */
+  /** Compares the members of an object, in any order, or the items of an array. */
   #parts(expected: JsonValue, came: JsonValue, path: string): Difference | undefined {
     const left = [...came.parts]
     const isOpen = this.#pattern.open.has(expected.start)
@@ -152,7 +152,7 @@ class Comparison {
     return { path, problem, offset: came.start + same, expectedOffset: expected.start + same }
   }
 
-  /** The first byte of a span that differs although its values are equal; what was accepted may differ. */
+  /** Finds the first different byte between equal values, outside the accepted places. */
   #spelling(expected: Span, came: Span): Difference | undefined {
     if (this.#mode === 'json' || this.#pattern.open.size > 0) return undefined
     const inside = this.#accepted.filter(
@@ -174,7 +174,7 @@ class Comparison {
   }
 }
 
-/** The path of the innermost value that holds the byte at `offset`. */
+/** Returns the path of the innermost value that contains the byte at `offset`. */
 function pathAt(node: JsonValue, offset: number, path = '$'): string {
   const part = node.parts.find(({ start, value }) => start <= offset && offset < value.end)
   return part === undefined ? path : pathAt(part.value, offset, `${path}${part.path}`)
@@ -190,7 +190,7 @@ function commonLength(left: Uint8Array, right: Uint8Array): number {
 const STAMP =
   /\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b/g
 
-/** How many dates and days of the week differ, when nothing else does; 0 when something else does. */
+/** Returns how many dates and days of the week differ; 0 if anything else differs. */
 export function differingTimes(expected: string, received: string): number {
   if (expected.replaceAll(STAMP, '\0') !== received.replaceAll(STAMP, '\0')) return 0
   const before = expected.match(STAMP) ?? []

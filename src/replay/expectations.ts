@@ -1,8 +1,8 @@
-// The messages that are still expected, and the match of a frame with one of them.
+// Keeps the frames that a replay still expects, and matches each received frame with one of them.
 //
-// An answer matches the expected answer with its id, also when other frames came between. Requests and notifications of the
-// server are expected in their order. In a recording only messages of one method keep their order, because several servers
-// behind a proxy answer in any order.
+// An answer matches the expected answer with its id, also after other frames. Requests and notifications of the
+// server must come in order. In a recording only the messages of one method must, because several servers behind
+// a proxy answer in any order.
 
 import { jsonTreeOf, readTree } from '../ask/json-value.js'
 import { type Address, addressOf, idOf } from './address.js'
@@ -18,7 +18,6 @@ interface Pending {
   readonly address: Address
 }
 
-/** The expected frames of one transcript that have not come yet. */
 export class Expectations {
   readonly #recorded: boolean
   #pending: Pending[]
@@ -28,12 +27,12 @@ export class Expectations {
     this.#pending = steps.map(({ at, step }) => ({ at, step, address: addressOf(step.pattern?.tree) }))
   }
 
-  /** The first frame that must have come before the transcript goes on at `at`. */
+  /** Returns the first missing frame that the replay must receive before the step at `at`. */
   awaited(at: number): Expected | undefined {
     return this.#pending.find((pending) => pending.at < at && !pending.step.optional)?.step
   }
 
-  /** Matches a frame with an expected frame, and removes that one. */
+  /** Matches a frame with an expected frame, and removes the expected frame. */
   take(bytes: Buffer, values: ReadonlyMap<string, string>): ReceivedEvent {
     const address = addressOf(jsonTreeOf(bytes))
     if (address.kind === 'message') return this.#takeMessage(bytes, address.key, values)
@@ -41,7 +40,7 @@ export class Expectations {
     return eventOf(pending, bytes, values)
   }
 
-  /** Removes the expected answer to this id, as it was sent, which will not come. */
+  /** Removes the expected answer to a request that failed. `id` is raw JSON. */
   drop(id: string): Expected | undefined {
     const key = idOf(readTree(Buffer.from(`{"id":${id}}`)))
     return this.#remove(this.#first({ kind: 'answer', key }))?.step
@@ -59,7 +58,7 @@ export class Expectations {
   #takeMessage(bytes: Buffer, method: string, values: ReadonlyMap<string, string>): ReceivedEvent {
     const waiting = this.#pending.filter(({ address }) => address.kind === 'message')
     const inTurn = this.#recorded ? waiting.filter(({ address }) => address.key === method) : waiting
-    // The first message that must come, and has its place, is the last one that this message can be.
+    // The first required message with a place is the last candidate, because later messages must come after it.
     const last = inTurn.findIndex(({ step }) => !step.optional && !step.unordered)
     const possible = last === -1 ? inTurn : inTurn.slice(0, last + 1)
     for (const pending of possible) {
@@ -73,7 +72,7 @@ export class Expectations {
     return eventOf(this.#remove(meant), bytes, values)
   }
 
-  /** Optional messages that have a place before `at` did not come. */
+  /** Removes optional messages with a place before `at`, because the server has skipped them. */
   #passOver(at: number): void {
     this.#pending = this.#pending.filter(
       ({ step, address, at: place }) =>

@@ -1,4 +1,4 @@
-// The command line that a transcript is replayed against: the given command, the transcript's own, or this program.
+// Chooses the command line of the server: the command of the user, of the transcript, or of this program.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -12,14 +12,14 @@ import { definedIn } from '../text/json-object.js'
 import type { ReplayRequest } from './command.js'
 import type { Carrier, Header, Transcript } from './transcript.js'
 
-/** How this program is started again. */
+/** The command line that starts this program again. */
 export interface OwnProgram {
   readonly self: readonly string[]
   readonly cwd: string
 }
 
 interface LaunchOptions extends OwnProgram {
-  /** If it is empty, the transcript names the command. */
+  /** The command of the user. If it is empty, the transcript names the command. */
   readonly command: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
 }
@@ -32,12 +32,11 @@ export interface Launch {
 /** A replay does not read cached lists of an earlier run, and does not take the port of metrics from a running proxy. */
 const ofReplays = ['--no-kept-lists', '--no-metrics']
 
-/** The answer to `initialize` and the first lists must not depend on how fast servers start, unless the transcript asks for that. */
+/** The default for `startupGraceMs`, so that the first answers do not depend on the speed of servers. */
 const STARTUP_GRACE_MS = 60_000
 
 type Expand = (text: string) => string
 
-/** Makes command lines, and owns the folder of the configurations that they name. */
 export class Launcher {
   readonly #options: LaunchOptions
   #folder: string | undefined
@@ -50,7 +49,7 @@ export class Launcher {
     this.#options = options
   }
 
-  /** `servicePort` is the port of the service that was started for the transcript. */
+  /** `servicePort` is the port of the service that the replay has started for the transcript. */
   async server(
     { header, file }: Pick<Transcript, 'header' | 'file'>,
     carrier: Carrier,
@@ -92,7 +91,7 @@ export class Launcher {
     return { command, args, env: { ...definedIn(env), ...Object.fromEntries(more) }, cwd }
   }
 
-  /** The configuration may hold secrets, so a signal that ends the replay must not leave it behind. */
+  /** The configuration may contain secrets, so an `exit` handler removes the file also after a signal. */
   #configFile(config: string, expand: Expand): string {
     if (this.#folder === undefined) {
       this.#folder = mkdtempSync(join(tmpdir(), 'mcps-replay-'))
@@ -109,7 +108,7 @@ export class Launcher {
   }
 }
 
-/** `$node`, `$here` (the transcript's folder), `$dist` (the compiled program's) and ports, so that a fixture runs anywhere. */
+/** Replaces `$node`, `$here` (the transcript's folder), `$dist` (the program's folder) and the names of ports. */
 function expander(file: string, ports: Readonly<Record<string, string | undefined>>): Expand {
   const values: Readonly<Record<string, string | undefined>> = {
     node: process.execPath,
@@ -121,10 +120,9 @@ function expander(file: string, ports: Readonly<Record<string, string | undefine
     text.replace(/\$(node|here|dist|port|servicePort)\b/g, (whole, name: string) => values[name] ?? whole)
 }
 
-// The arguments of a recording name its file, its page and its port. A replay records nothing, shows no page, and listens on
-// a port that is free.
+// A replay records nothing, shows no page, and listens on a free port, so `argumentsFor` removes such options from
+// the recorded arguments, with their values. The value of `--ui` is optional.
 
-/** Options of a recording, which a value follows unless it is optional and no number. */
 const ofRecordings = /^--(?:record|ui)$/
 const ofListeners = /^(?:--(?:port|host|schema)|-p)$/
 const switchesOfListeners = /^--(?:allow-unauthenticated|stdio)$/
@@ -143,7 +141,7 @@ function argumentsFor(carrier: Carrier, recorded: readonly string[] | undefined)
   return isHttp ? [...kept, '--port', '$port'] : kept
 }
 
-/** The path of the group whose client was recorded. */
+/** Returns the HTTP path of the schema in the recorded arguments. */
 function pathOf(args: readonly string[]): string {
   const [, schema] = /(?:^|\n)--schema[=\n]([^\n]*)/.exec(args.join('\n')) ?? []
   return schema === undefined ? '/mcp' : `/api/${encodeURIComponent(schema)}/mcp`
@@ -162,8 +160,8 @@ function freePort(): Promise<string> {
 }
 
 /**
- * The command lines that a replay takes from transcripts, each in full, for a question: a transcript may come from a
- * stranger. The list is empty when the command line of the replay names the server, and the transcript adds no variable.
+ * Returns the command lines that transcripts name, in full: the user must allow them, because a stranger may have
+ * written a transcript. Empty if the user names the server and no transcript sets a variable.
  */
 export function startsOf(
   transcripts: readonly Transcript[],
@@ -172,7 +170,7 @@ export function startsOf(
   if (url !== undefined) return []
   const headers = new Map(transcripts.map(({ header, file }) => [header, file]))
   return [...headers].flatMap(([header, file]) => {
-    // A variable such as NODE_OPTIONS makes another program of the command that the user gave.
+    // A variable such as NODE_OPTIONS can make the command of the user run other code.
     const given = header.env.size === 0 ? [] : [shellLine(header.env, command)]
     const lines = command.length > 0 ? given : ownLines(header)
     return lines.map((line) => escapeText(`${file}: ${line}`))

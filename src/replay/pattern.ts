@@ -1,7 +1,7 @@
-// An expected frame: its bytes, and the places where something else may stand.
+// An expected frame: its bytes, and its holes, the places whose values may differ.
 //
-// In a fixture the places are written as placeholders, strings that begin with `$`. In a recording they follow from the
-// protocol, so that nothing in it is ever taken for a placeholder by accident.
+// A fixture marks holes with placeholders, strings that begin with `$`. In a recording the holes follow from the
+// protocol, so that no recorded string acts as a placeholder by accident.
 
 import { toLine } from '../jsonrpc/line.js'
 import type { Span } from '../jsonrpc/scan.js'
@@ -11,9 +11,9 @@ import { errorText } from '../text/error-text.js'
 import { type JsonValue, readTree } from '../ask/json-value.js'
 
 export interface Hole {
-  /** Why a value does not fit. Absent: any value fits. */
+  /** Returns why a value does not fit. Absent if any value fits. */
   readonly misfit?: (came: JsonValue) => string | undefined
-  /** The name of the value: the values of one name are the same, unless each one is new. */
+  /** The name of the value. All holes with one name have the same value, unless `isNew`. */
   readonly name?: string
   readonly isNew?: boolean
 }
@@ -21,27 +21,27 @@ export interface Hole {
 export interface Pattern {
   readonly bytes: Buffer
   readonly tree: JsonValue
-  /** The keys are the offsets at which the values begin. */
+  /** The holes by the offsets of their values. */
   readonly holes: ReadonlyMap<number, Hole>
-  /** The offsets of the objects that may have further members. */
+  /** The offsets of objects that may have further members. */
   readonly open: ReadonlySet<number>
-  /** Whether dates in texts may differ, as they do from one run of a recording to the next. */
+  /** Whether dates in strings may differ. In a recording they differ from run to run. */
   readonly timesVary: boolean
 }
 
-/** The place of a named value in a frame that is sent. */
+/** The place of a named value in a frame that the replay sends. */
 export interface Fill extends Span {
   readonly name: string
 }
 
-/** A member of this name, with the value "any", says that its object may have further members. */
+/** An object with a member of this name, and the value "any", may have further members. */
 export const REST = '$rest'
 
 export class PatternError extends Error {
   override readonly name = 'PatternError'
 }
 
-/** A frame that is sent, with the values of the names in its places. */
+/** Returns the frame to send, with the values of its named places. */
 export function filled(
   { bytes, fills }: { readonly bytes: Buffer; readonly fills: readonly Fill[] },
   values: ReadonlyMap<string, string>,
@@ -53,7 +53,7 @@ export function filled(
   return edits.length === 0 ? bytes : splice(toLine(bytes), edits).joined
 }
 
-/** Reads the frames of one client, and knows the names that its values have so far. */
+/** Reads the frames of one client, and remembers the names of values in earlier frames. */
 export class FrameReader {
   readonly #isRecorded: boolean
   readonly #names: Set<string>
@@ -63,7 +63,7 @@ export class FrameReader {
     this.#names = names
   }
 
-  /** @throws PatternError for a string with `$` in front that is no placeholder */
+  /** @throws PatternError for a string that begins with `$` and is no placeholder */
   pattern(bytes: Buffer): Pattern {
     const tree = readTree(bytes)
     const holes = new Map<number, Hole>()
@@ -83,9 +83,9 @@ export class FrameReader {
   }
 
   /**
-   * The places that get a value which the other end chose.
+   * Returns the places whose values the server has chosen.
    *
-   * @throws PatternError for a name that no expected frame before it gives a value
+   * @throws PatternError for a name without a value in an earlier expected frame
    */
   fills(bytes: Buffer): readonly Fill[] {
     const tree = readTree(bytes)
@@ -118,13 +118,12 @@ export class FrameReader {
   }
 }
 
-/** A value and the values in it, without those of `$rest`. */
+/** Yields a value and all nested values, except the values of `$rest`. */
 function* nodes(node: JsonValue): IterableIterator<JsonValue> {
   yield node
   for (const { name, value } of node.parts) if (name !== REST) yield* nodes(value)
 }
 
-/** The kind of a value, in words. */
 export function kindOf({ kind }: JsonValue): string {
   return kind === 'null' ? 'null' : `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`
 }
@@ -147,15 +146,15 @@ function matching(source: string): Hole {
   }
 }
 
-// Values that the other end chooses anew in each session: the ids and progress tokens of its requests, the cursors of its
-// lists, the states of its questions (`requestState`) and the ids of its tasks. These places, and no others, become holes of
-// a recorded frame. Frames that are sent to the other end later name the same values.
+// The server chooses some values anew in each session: ids and progress tokens of requests, cursors of lists,
+// values of `requestState` and ids of tasks. Only these places become holes of a recorded frame. Frames that the
+// replay sends later contain the same values.
 
-/** `isNew`: the other end chooses the value there. */
+/** `isNew`: the server chooses the value in this place. */
 type Chosen = readonly [what: string, path: readonly string[], isNew?: true]
 
 interface ChosenPlaces {
-  /** In requests and notifications. */
+  /** The places in requests and notifications. */
   readonly asked: readonly Chosen[]
   readonly answered: readonly Chosen[]
 }
@@ -190,7 +189,7 @@ const ofClient: ChosenPlaces = {
   answered: [['id', ['id']]],
 }
 
-/** The chosen values of a message or a batch. The name of a value is its kind and its recorded text. */
+/** Returns the chosen values of a message or a batch. The name of a value is its kind and its recorded text. */
 function chosenIn(
   bytes: Buffer,
   tree: JsonValue,

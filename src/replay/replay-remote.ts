@@ -1,7 +1,7 @@
-// A server that a transcript is replayed against over HTTP.
+// Replays a transcript against a server over HTTP.
 //
-// The transports of the proxy keep the session, open the stream of the server's own messages, and find out which of the two
-// HTTP transports the server speaks. They send single messages only, so a transcript with a batch or with junk is skipped.
+// The proxy's client transport keeps the session, opens the stream of server messages, and detects the HTTP
+// transport of the server. It sends only single messages, so a replay skips transcripts with batches or junk.
 
 import type { MessageHead } from '../jsonrpc/connection.js'
 import { type Frame, readFrame } from '../jsonrpc/frame.js'
@@ -17,7 +17,7 @@ import { HttpLink } from '../transports/http-client/link.js'
 import { DoubtfulRefusals } from '../transports/http-client/forgotten-session.js'
 import { Mailbox, type ReplayedServer, type ServerOutput } from './server.js'
 
-/** Longer answers are not kept; no message of a transcript comes near. */
+/** The longest message that the replay keeps. Messages of transcripts are far shorter. */
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024
 
 interface RemoteOptions {
@@ -61,19 +61,19 @@ export function openRemote(options: RemoteOptions, dial: Dial): ReplayedServer {
   }
 }
 
-/** A message that is sent twice would be answered twice, so there are no retries. */
+/** Without retries, because the server would answer a repeated message twice. */
 function targetOf({ url, headers, runtime, timeoutMs }: RemoteOptions): HttpTarget {
   const { sse } = defaultHttpClientLimits
   return {
     url,
     headers,
     credentials: undefined,
-    // The author of the transcript knows its messages, so nothing is redacted.
+    // The author of the transcript knows its messages, so the replay redacts nothing.
     redactor: new Redactor([]),
     retries: 0,
     retryDelayMs: 0,
     reconnectMs: 1000,
-    // Header fields repeat the method and the name. The arguments that they repeat are in the list of tools, which is not read.
+    // Header fields repeat the method and the name, but no arguments: the replay does not read the tool list.
     mirror: (message) => requestFields(message, () => []),
     refusal: (status) => ({ message: `it refuses us (HTTP ${status})`, remedy: REMEDY }),
     log: () => {},
@@ -91,7 +91,7 @@ function targetOf({ url, headers, runtime, timeoutMs }: RemoteOptions): HttpTarg
 
 const REMEDY = "name credentials: --header 'Authorization: Bearer …'"
 
-/** The head of a message that no peer sends. */
+/** Returns the head of a message that is sent without a `Peer`. */
 export function headOf(frame: Frame): MessageHead {
   const { kind } = frame
   if (kind === 'result' || kind === 'error') return { kind }

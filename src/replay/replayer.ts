@@ -1,4 +1,4 @@
-// Replays each transcript against its server, which is started before it and ended after it.
+// Replays each transcript against its server. The replayer starts and ends the server.
 
 import { dialFor } from '../transports/http1/client.js'
 import { proxyFor } from '../transports/http-client/proxy-choice.js'
@@ -19,7 +19,7 @@ export class Replayer {
   readonly #timeoutMs: number
   readonly #launcher: Launcher
   readonly #runtime: Runtime
-  /** Serves every client of one recording. */
+  /** The server for all clients of one recording. */
   #shared: { readonly of: Header; readonly host: HttpHost } | undefined
 
   constructor(request: ReplayRequest, program: OwnProgram, runtime: Runtime) {
@@ -91,7 +91,7 @@ export class Replayer {
     }
   }
 
-  /** Each fixture has its own server; the clients of a recording shared one. */
+  /** Each fixture gets a new server. The clients of one recording share a server, as they did originally. */
   async #hostFor(transcript: Transcript, servicePort: string | undefined): Promise<HttpHost> {
     const { header } = transcript
     if (this.#shared?.of === header && header.recorded) return this.#shared.host
@@ -124,7 +124,7 @@ function carrierOf({ header, need }: Transcript, { rest: command = [], url, http
   return need?.carrier ?? (servesHttp(header) ? 'http' : 'stdio')
 }
 
-/** Whether the proxy that is started with these arguments would listen for HTTP. */
+/** Whether the proxy would listen for HTTP with these arguments. */
 function servesHttp({ command, args }: Header): boolean {
   if (command !== undefined || args === undefined) return false
   return args[0] !== 'stdio' && !args.some((arg) => /^--(?:stdio$|url(?:=|$))/.test(arg))
@@ -142,8 +142,8 @@ interface End {
 }
 
 /**
- * Frames are sent in the transcript's order, each as soon as everything that is expected before it has come. A difference
- * does not stop the replay, a frame that does not come does: what follows would only repeat that.
+ * Sends each frame of the transcript after all frames that the transcript expects before it. A difference does not
+ * stop the replay. A missing frame does, because later steps would fail for the same reason.
  */
 class Replay {
   readonly #transcript: Transcript
@@ -171,7 +171,7 @@ class Replay {
     return this.#events
   }
 
-  /** Sends and awaits all frames; false when an expected frame did not come. */
+  /** Sends and awaits all frames; false if an expected frame is missing. */
   async #talk(): Promise<boolean> {
     for (const [at, step] of this.#transcript.steps.entries()) {
       if (step.kind === 'expect') continue
@@ -193,7 +193,7 @@ class Replay {
     }
   }
 
-  /** Takes the next frame. If none comes, gives the reason. */
+  /** Handles the next frame. If the server sends none, returns the reason. */
   async #receive(timeoutMs: number): Promise<End | undefined> {
     const next = await this.#server.output.next(this.#runtime.now() + timeoutMs)
     if (next.kind === 'ended') return { why: await this.#server.endedWhy() }
@@ -210,7 +210,7 @@ class Replay {
     return undefined
   }
 
-  /** A frame after the last step is not expected, unless it is optional. */
+  /** Handles frames until the server sends no more. */
   async #listen(timeoutMs: number): Promise<void> {
     while ((await this.#receive(timeoutMs)) === undefined) continue
   }
@@ -221,7 +221,7 @@ class Replay {
     this.#events.push({ kind: 'sent', step, bytes })
   }
 
-  /** The server ends by itself, while its input is still open. */
+  /** Waits for the server to exit while its input is open. */
   async #exit(step: Exit): Promise<void> {
     await this.#listen(this.#timeoutMs)
     const { code } = (await this.#server.exit(EXIT_WAIT_MS)) ?? {}

@@ -1,4 +1,4 @@
-// The results of replays, and their reports.
+// The results of replays, and their texts.
 
 import { jsonTreeOf } from '../ask/json-value.js'
 import { escapeText } from '../text/escape.js'
@@ -8,19 +8,17 @@ import type { Exit, Expected, Sent, Transcript } from './transcript.js'
 
 type TranscriptLine = Sent | Expected
 
-/** The events of a replay, in their order. */
 export type Event =
   | { readonly kind: 'sent'; readonly step: TranscriptLine; readonly bytes: Buffer }
   | (Answer & Extract<MessageVerdict, { readonly kind: 'equal' }>)
   | (Answer & Extract<MessageVerdict, { readonly kind: 'different' }>)
   | { readonly kind: 'unexpected'; readonly bytes: Buffer }
-  /** A message of the replay could not be sent. */
+  /** The replay could not send a message. */
   | { readonly kind: 'failed'; readonly why: string }
-  /** The message that `step` expects did not come. */
+  /** The server did not send the message that `step` expects. */
   | { readonly kind: 'missing'; readonly step: TranscriptLine; readonly why: string }
   | { readonly kind: 'exit'; readonly step: Exit; readonly problem: string | undefined }
 
-/** A frame that came, for a line that expects it. */
 interface Answer {
   readonly step: Expected
   readonly bytes: Buffer
@@ -47,16 +45,16 @@ export function hasFailed(result: Result): boolean {
   return result.kind === 'replayed' && result.events.some(isFailure)
 }
 
-/** Bytes shown on each side of a difference. */
+/** The most bytes on each side of a difference. */
 const AROUND_BYTES = 60
 
-/** Bytes shown of a frame as a whole. */
+/** The most bytes of a frame without a difference. */
 const FRAME_BYTES = 160
 
 /**
- * The report on one transcript; empty when nothing failed, unless every frame is wanted.
+ * Returns the report on one transcript; empty if it passed, unless `verbose`.
  *
- * A skipped transcript is always named, so that it does not count as passed.
+ * The report always names a skipped transcript, so that it does not count as passed.
  */
 export function report({ file, name }: Transcript, result: Result, verbose: boolean): string {
   if (result.kind === 'skipped') return `skip ${escapeText(`${name}: ${result.why}`)}\n`
@@ -113,7 +111,7 @@ function differenceLines({ difference, step, bytes }: Event & { readonly kind: '
   ]
 }
 
-/** A piece of a frame, with a mark below the byte at `offset`. */
+/** Returns a piece of a frame, with a mark below the byte at `offset`. */
 function marked(title: string, bytes: Buffer, offset: number): string[] {
   const start = Math.max(0, offset - AROUND_BYTES)
   const end = Math.min(bytes.length, offset + AROUND_BYTES)

@@ -1,4 +1,4 @@
-// The servers that a transcript is replayed against: the interface, and processes on stdin and stdout or on a port.
+// The interface to the server of a replay, and servers that are processes on stdin and stdout or on a port.
 
 import { connect } from 'node:net'
 import { toOneLine } from '../jsonrpc/line.js'
@@ -13,21 +13,21 @@ import type { Sent } from './transcript.js'
 
 export type ServerOutput =
   | { readonly kind: 'message'; readonly bytes: Buffer }
-  /** The server did not get a message; `id` is that of a request, as it was written. */
+  /** The server did not get a message. `id` is the raw id of a request. */
   | { readonly kind: 'failed'; readonly id: string | undefined; readonly why: string }
 
 export interface ReplayedServer {
   readonly output: Mailbox<ServerOutput>
   send(message: Pick<Sent, 'bytes' | 'lineEnd' | 'whole'>): void
   closeInput(): void
-  /** How its process ended by itself; undefined when it has none, or not within `ms`. */
+  /** Resolves with the exit of the process; undefined without a process, or without an exit within `ms`. */
   exit(ms: number): Promise<ChildExit | undefined>
-  /** The reason why no further message comes. */
+  /** Resolves with the reason why the server sends no further message. */
   endedWhy(): Promise<string>
   stop(): Promise<void>
 }
 
-/** A transcript is far shorter; a server that sends more than that before it is read is not read any further. */
+/** The most unread messages. A mailbox ends when a server sends more; transcripts are far shorter. */
 const ITEMS_MAX = 100_000
 
 export type Mail<T> = T | { readonly kind: 'ended' } | { readonly kind: 'too-late' }
@@ -49,7 +49,7 @@ export class Mailbox<T> {
     this.#arrival.resolve()
   }
 
-  /** No further item will come; the present ones can still be taken. */
+  /** Refuses further items. `next` still returns the present items. */
   end(): void {
     this.#hasEnded = true
     this.#arrival.resolve()
@@ -64,17 +64,17 @@ export class Mailbox<T> {
   }
 }
 
-/** Longer lines are not kept; no frame of a transcript comes near. */
+/** The longest line that the replay keeps. Frames of transcripts are far shorter. */
 const LINE_BYTES_MAX = 256 * 1024 * 1024
 
-/** How much of the end of stderr is kept to explain a failure. */
+/** The length of the end of stderr that explains a failure. */
 const STDERR_LENGTH_MAX = 4000
 
-/** How long a server may take to end once its input has ended, and again after a signal. */
+/** How long a server may take to exit after the end of its input, and then after a signal. */
 const STOP_WAIT_MS = 10_000
 const SIGNAL_WAIT_MS = 2000
 
-/** How long the end of the output waits for the exit that explains it. */
+/** How long a report of ended output waits for the exit that explains it. */
 const EXIT_WAIT_MS = 2000
 
 export class ReplayProcess implements ReplayedServer {
@@ -88,7 +88,7 @@ export class ReplayProcess implements ReplayedServer {
     this.output = new Mailbox(runtime)
     this.#child = runtime.spawn(spec)
     this.#read()
-    // The end of the output reports a server that has ended.
+    // The end of stdout already reports a server that has exited.
     this.#child.stdin.on('error', () => {})
     this.#child.stderr.setEncoding('utf8')
     this.#child.stderr.on('data', (text: string) => {
@@ -122,7 +122,7 @@ export class ReplayProcess implements ReplayedServer {
       : `${what} and exited with ${exit.code}`
   }
 
-  /** Ends it in order, then with force; its whole process group is gone afterwards. */
+  /** Closes the input, and then sends signals to the process group. Resolves when the server has exited. */
   async stop(): Promise<void> {
     this.closeInput()
     if ((await this.exit(STOP_WAIT_MS)) === undefined) await this.terminate(SIGNAL_WAIT_MS)
@@ -169,13 +169,12 @@ export class HostError extends Error {
   }
 }
 
-/** A process that listens on a port of this machine. */
 export interface HttpHost {
   readonly url: URL
   readonly process: ReplayProcess
 }
 
-/** @throws HostError when the server does not listen within `timeoutMs`, or ends */
+/** @throws HostError if the server exits, or does not listen within `timeoutMs` */
 export async function startHost(
   { spec, url = new URL('http://127.0.0.1') }: Launch,
   runtime: Runtime,

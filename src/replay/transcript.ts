@@ -1,7 +1,7 @@
-// A transcript file, line by line: a header, then the messages that are sent and those that are expected.
+// Reads a transcript file: a header line, then lines with messages to send and messages to expect.
 //
-// A file may hold several transcripts, each with its header; a recording of several clients is one transcript for each of
-// them. A key that is not known is a mistake: a misspelt `optional` would silently make a fixture say something else.
+// A file may contain several transcripts, each with its header. A recording becomes one transcript for each client.
+// An unknown key is an error, because a misspelt `optional` would silently change the fixture.
 
 import { readFile } from 'node:fs/promises'
 import { LF } from '../jsonrpc/ascii.js'
@@ -16,13 +16,13 @@ import { type Fill, FrameReader, type Pattern, PatternError } from './pattern.js
 /** The messages of one client, and their answers. */
 export interface Transcript {
   readonly file: string
-  /** The file, and which transcript of it when there are several. */
+  /** The file, with the number of the transcript if the file has several. */
   readonly name: string
   readonly header: Header
   readonly steps: readonly Step[]
   /** Undefined if the transcript replays over both transports. */
   readonly need: Need | undefined
-  /** The schema whose client it was, in a recording over HTTP that has more than one. */
+  /** The schema of the client, in a recording over HTTP. */
   readonly schema: string | undefined
 }
 
@@ -34,7 +34,7 @@ interface Need {
 }
 
 export interface Header {
-  /** Made by `--record`: values that the other end chooses anew are found by their places. */
+  /** Whether `--record` made the file. Then the replay finds values that the server chooses anew by their places. */
   readonly recorded: boolean
   readonly transport: Carrier | undefined
   /** The command of a server; undefined replays against the proxy. */
@@ -42,7 +42,7 @@ export interface Header {
   readonly args: readonly string[] | undefined
   /** The proxy's configuration, as JSON. */
   readonly config: string | undefined
-  /** A service on the network that the configuration needs: the command that starts it on `$servicePort`. */
+  /** The command that starts a network service for the configuration on `$servicePort`. */
   readonly service: readonly string[] | undefined
   readonly env: ReadonlyMap<string, string>
 }
@@ -61,7 +61,7 @@ export interface Sent {
   readonly line: number
   readonly bytes: Buffer
   readonly lineEnd: string
-  /** One message, with all line breaks in it. */
+  /** Whether `bytes` is one message that may contain line breaks. */
   readonly whole: boolean
   readonly fills: readonly Fill[]
 }
@@ -70,11 +70,11 @@ export interface Expected {
   readonly kind: 'expect'
   readonly line: number
   readonly bytes: Buffer
-  /** Undefined if the line is no JSON; such a line is compared as bytes. */
+  /** Undefined if the line is no JSON. The replay compares the bytes of such a line. */
   readonly pattern: Pattern | undefined
   readonly mode: Mode
   readonly optional: boolean
-  /** Whether it may be anywhere among the messages of the server. */
+  /** Whether the message may come anywhere among the messages of the server. */
   readonly unordered: boolean
 }
 
@@ -147,7 +147,7 @@ function addLine(parts: Part[], bytes: Buffer, line: number): void {
   const part = parts.at(-1)
   if (part === undefined) throw new PatternError('the first line must be a header: {"mcps":1}')
   assertMembers(tree, lineForms)
-  // A comment, or a message between the proxy and its servers.
+  // A replay ignores comments, and messages between the proxy and its servers.
   const isIgnored = tree.parts.every(({ name }) => name === 'comment')
   if (isIgnored || tree.string('hop') === 'upstream') return
   const connection = Number(tree.member('conn')?.text ?? 1)
@@ -202,7 +202,7 @@ const headerForms: Forms = {
   ...each(any, 'title', 'redacted', 'cut', 'revision', 'at'),
   recorded: flag,
   transport: oneOf('stdio', 'http'),
-  // One text describes how a recording was made; a list is a server to start.
+  // A string describes how a recording was made. A list is the command of a server.
   command: { must: texts.must, fits: (node) => node.kind === 'string' || texts.fits(node) },
   ...each(texts, 'args', 'service'),
   ...each(object, 'config', 'env'),
@@ -227,7 +227,7 @@ function assertMembers(tree: JsonValue, forms: Forms): void {
   }
 }
 
-/** @throws PatternError when it is not written as it must be */
+/** @throws PatternError if the header is malformed */
 export function readHeader(tree: JsonValue): Header {
   assertMembers(tree, headerForms)
   const command = tree.member('command')

@@ -1,4 +1,4 @@
-// The protocol of the Time server: one line in, at most one line out. Nothing is kept between two messages.
+// The protocol of the Time server. Each input line has at most one answer line, and the server keeps no state.
 
 import { isObject } from '../text/json-object.js'
 import { callTool, toolList } from './time-tools.js'
@@ -14,7 +14,7 @@ type Outcome =
 const newest = '2025-11-25'
 const revisions: readonly unknown[] = ['2024-11-05', '2025-03-26', '2025-06-18', newest]
 
-/** The answer to a line without its line end; undefined for what JSON-RPC leaves unanswered. */
+/** Returns the answer to a line, without line ends; undefined for a notification, a response or an empty line. */
 export function answerLine(line: string, host: TimeHost): string | undefined {
   if (line.trim() === '') return undefined
   const message = parsed(line)

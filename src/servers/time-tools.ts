@@ -1,5 +1,5 @@
-// The two tools of the Time server, with the names, descriptions and results of the well-known Python server, and the clocks of time
-// zones, from what `Intl` knows.
+// The two tools of the Time server, with the names, descriptions and results of the well-known Python server.
+// `Intl` provides the time zones.
 
 export interface TimeResult {
   readonly content: readonly [{ readonly type: 'text'; readonly text: string }]
@@ -10,7 +10,7 @@ type Arguments = Readonly<Record<string, unknown>>
 
 const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const
 
-/** The result of `tools/list`; the descriptions tell the model which zone is the local one. */
+/** Returns the result of `tools/list`. The descriptions tell the model the local time zone. */
 export function toolList(localZone: string): object {
   const examples = "(e.g., 'America/New_York', 'Europe/London')"
   const local = (what: string): string =>
@@ -41,7 +41,7 @@ function tool(name: string, description: string, args: Readonly<Record<string, s
   }
 }
 
-/** Answers `tools/call`; a mistake in the call becomes a result that the model can read. */
+/** Returns the result of `tools/call`. An invalid call becomes an error result that the model can read. */
 export function callTool(name: string, args: Arguments, nowMs: number): TimeResult {
   try {
     const text = JSON.stringify(valueOf(name, args, nowMs), null, 2)
@@ -76,7 +76,7 @@ function zoneIn(args: Arguments, key: string): string {
   return zone
 }
 
-/** Milliseconds since midnight; one-digit hours and minutes are accepted. */
+/** Returns the milliseconds since midnight. Hours and minutes may have one digit. */
 function timeIn(args: Arguments): number {
   const match = /^(2[0-3]|[01]\d|\d):([0-5]\d|\d)$/.exec(textIn(args, 'time'))
   if (match === null) throw new Error('Invalid time format. Expected HH:MM [24-hour format]')
@@ -93,7 +93,7 @@ function conversion(source: string, timeMs: number, target: string, nowMs: numbe
   }
 }
 
-/** The time is ISO 8601 with seconds and a numeric offset, as Python's `isoformat(timespec="seconds")`. */
+/** Writes the time in ISO 8601 with seconds and a numeric offset, like Python's `isoformat(timespec="seconds")`. */
 function timeValue(timezone: string, instantMs: number): object {
   const offsetMs = offsetAt(timezone, instantMs)
   const wall = new Date(instantMs + offsetMs)
@@ -106,7 +106,7 @@ function timeValue(timezone: string, instantMs: number): object {
   }
 }
 
-/** `+9.0h`, but `+8.75h` and `-3.5h`. */
+/** Returns `+9.0h` for whole hours, and `+8.75h` or `-3.5h` for others. */
 function differenceText(differenceMs: number): string {
   const hours = differenceMs / 3_600_000
   const digits = Number.isInteger(hours) ? hours.toFixed(1) : hours.toFixed(2).replace(/\.?0+$/, '')
@@ -124,7 +124,7 @@ export function isZone(name: string): boolean {
   }
 }
 
-/** The zone that the machine is set to, by the `TZ` variable where that is set; `UTC` when it is unknown. */
+/** Returns the zone in the `TZ` variable, else the zone of the machine; `UTC` if the engine knows neither. */
 export function systemZone(): string {
   const names: (string | undefined)[] = [
     process.env['TZ'],
@@ -134,8 +134,8 @@ export function systemZone(): string {
 }
 
 /**
- * The instant at which a clock of the zone shows what a clock of UTC shows at `wallMs`. Of two such instants the earlier one; a time that
- * a change skips is as much later.
+ * Returns the instant at which a clock of the zone shows the time that a UTC clock shows at `wallMs`: the
+ * earlier of two such instants. A time that a clock change skips moves forward by the length of the gap.
  */
 export function instantOfWall(zone: string, wallMs: number): number {
   const [before = 0, after = 0] = [-DAY_MS, DAY_MS].map((ms) => offsetAt(zone, wallMs + ms))
@@ -153,8 +153,8 @@ function offsetAt(zone: string, instantMs: number): number {
 }
 
 /**
- * By the English name of the zone ("Pacific Daylight Time"): to compare the offsets of summer and winter would go wrong in a year
- * in which a zone changes its standard offset.
+ * Reads the English name of the zone ("Pacific Daylight Time"). A comparison of summer and winter offsets would
+ * fail in a year in which a zone changes its standard offset.
  */
 function isDstAt(zone: string, instantMs: number): boolean {
   return /\b(?:Daylight|Summer|Irish Standard)\b/.test(zoneTextAt(zone, 'long', instantMs))

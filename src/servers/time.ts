@@ -17,7 +17,7 @@ function localZone(): string {
 async function serve(zone: string): Promise<void> {
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
     const answer = answerLine(line, { now: Date.now, localZone: zone })
-    // A client that does not read would let the answers pile up.
+    // Without this wait, answers that the client does not read would fill the memory.
     if (answer !== undefined && !process.stdout.write(`${answer}\n`)) await once(process.stdout, 'drain')
   }
 }

@@ -1,25 +1,24 @@
-// One channel between two instances, of which each has one end.
+// One end of a channel between two instances.
 
 import type { PeerChannel, PeerSink } from '../transports/http-server/peers.js'
 
-/** A message has at most so many bytes. */
+/** The most bytes of one message. */
 const CHUNK_BYTES = 1_048_576 // 1 MiB
-/** Bytes of one channel that may be on the way. */
+/** The most unacknowledged bytes of one channel. */
 const WINDOW_BYTES = 2 * CHUNK_BYTES
-/** After how many bytes the other end learns that they were taken. */
+/** An end acknowledges received bytes when there are this many. */
 const TAKEN_BYTES = CHUNK_BYTES / 2
 
-/** The messages of a channel, as its end sends them. */
+/** Sends the messages of one end of a channel. */
 export interface ChannelWire {
-  /** False while so much is on the way to other instances that nothing more may leave. */
+  /** False while too many bytes are on the way to other instances. */
   readonly hasRoom: boolean
   data(bytes: Buffer, isLast: boolean): void
-  /** So many bytes were taken since the last time. */
+  /** Acknowledges `bytes` more received bytes. */
   taken(bytes: number): void
   cut(): void
-  /** Counts bytes that are on the way now, or, where there are less than zero, that are not any more. */
+  /** Adds `bytes` to the number of bytes on the way. A negative number lowers it. */
   count(bytes: number): void
-  /** The channel is over. */
   onEnd(): void
 }
 
@@ -32,7 +31,7 @@ export class Channel implements PeerChannel {
   #queuedBytes = 0
   #onTheWayBytes = 0
   #takenBytes = 0
-  /** Of this direction: nothing more is written, and the last message has left. */
+  /** The outgoing direction: `end` was called, and then the last message has left. */
   #isEnding = false
   #hasEnded = false
   #isEndedByOther = false
@@ -72,13 +71,13 @@ export class Channel implements PeerChannel {
     this.#takenBytes = 0
   }
 
-  // For the messages that come.
+  // Received messages.
 
   received(bytes: Buffer, isLast: boolean): void {
     if (bytes.length > 0) this.sink.data(bytes)
     if (!isLast || this.#isOver) return
     this.#isEndedByOther = true
-    // The sink may cut what is over, which the other end need not hear.
+    // The sink may call `cut` within `end`. The ended channel then sends no message.
     if (this.#hasEnded) this.#finish()
     this.sink.end()
   }
@@ -88,7 +87,6 @@ export class Channel implements PeerChannel {
     this.flush()
   }
 
-  /** The other end is gone. */
   lost(): void {
     if (this.#isOver) return
     this.#finish()
@@ -108,7 +106,7 @@ export class Channel implements PeerChannel {
     if (isFull && this.#queuedBytes === 0) this.sink.drained()
   }
 
-  /** Messages that are written in one turn leave together. */
+  /** Sends all writes of one turn of the event loop together. */
   #flushSoon(): void {
     if (this.#willFlush) return
     this.#willFlush = true

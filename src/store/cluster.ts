@@ -1,8 +1,8 @@
-// The instances of a front that share a store: which of them run, and the messages between them.
+// Connects the instances of a front that share a store: finds running instances, and carries messages between them.
 //
-// Each start of an instance has a mark, which its lease in the store shows. A message is sealed for one mark, so that it opens
-// nowhere else, and numbered, so that it opens once. An instance that loses the store takes another mark: what was on the way
-// is lost, and the other instances notice that by the lease.
+// Each start of an instance has a mark, which its lease in the store contains. A message is sealed for one mark,
+// so that only that start can open it, and numbered, so that it counts once. An instance that loses the store
+// takes a new mark. Messages on the way are lost, and the other instances notice the new mark in the lease.
 
 import { randomBytes } from 'node:crypto'
 import { parse, write } from '../jsonrpc/text.js'
@@ -15,7 +15,7 @@ import { Sealer } from './keys.js'
 import { ALL, type Store, StoreAway } from './store.js'
 
 export interface ClusterOptions {
-  /** The name of this instance, which no other one has. */
+  /** The unique name of this instance. */
   readonly label: string
   readonly store: Store
   /** The secrets of the configuration in force. */
@@ -25,24 +25,24 @@ export interface ClusterOptions {
 }
 
 const LEASE_MS = 10_000
-/** A store that comes back may have lost the leases, which every instance writes again in this time. */
+/** A store that returns may have lost the leases. Every instance writes its lease again within this time. */
 const RETURN_MS = 3000
-/** How long the store says which instance has something, and of how many things this instance remembers that it has them. */
+/** How long a claim stays in the store, and the most claims that this instance remembers. */
 const CLAIM_MS = 24 * 3_600_000
 const CLAIMS_MAX = 4096
 const RENEWAL_MS = 2000
-/** An instance that has not taken a message after this time is taken to be gone. */
+/** An instance that does not acknowledge a first message within this time counts as gone. */
 const TAKEN_MS = 2000
-/** An instance says that it has taken a request where it has not answered after this time. */
+/** An instance acknowledges a request that it has not answered within this time. */
 const ACKNOWLEDGED_MS = 250
-/** Of all channels together: the memory that they need in the store. */
+/** The most unacknowledged bytes of all channels together. They occupy memory of the store. */
 const ON_THE_WAY_BYTES_MAX = 67_108_864 // 64 MiB
-/** As many as there may be connections, and as many from others. */
+/** With so many channels, an instance opens no more; with twice as many, it accepts none. */
 const CHANNELS_MAX = 2048
 const TOLD_BYTES_MAX = 65_536 // 64 KiB
-/** Messages to all that are kept while the store is away. */
+/** The most messages to all instances that wait while the store is away. */
 const UNTOLD_MAX = 256
-/** Starts of instances whose messages are numbered. */
+/** The most addresses and senders whose last message number an instance remembers. */
 const SENDERS_MAX = 4096
 const MARK_BYTES = 9
 const LINE_FEED = 10
@@ -53,17 +53,17 @@ interface Peer {
   readonly mark: string
 }
 
-/** `isOpener` says that the sender has opened the channel, whose number is of the one that has. */
+/** `isOpener`: the sender has opened the channel. The opener numbers its channels. */
 interface Head extends Peer {
   readonly number: number
   readonly kind: string
   readonly channel: number
   readonly isOpener: boolean
-  /** Of bytes that were taken, or 1 for the last message of a direction. */
+  /** The number of acknowledged bytes, or 1 for the last message of a direction. */
   readonly value: number
 }
 
-/** The mark of the instance of a name, undefined where none runs, and when the store was asked for it. */
+/** The mark of the running instance with a name, undefined if none runs, and the time of the look-up. */
 interface Lease {
   readonly mark: Promise<string | undefined>
   readonly atMs: number
@@ -71,14 +71,14 @@ interface Lease {
 
 type Handler = (bytes: Buffer) => void
 
-/** How this instance gets on with the store and the others. */
+/** The connection of this instance to the store and to other instances. */
 export interface ClusterStatus {
   readonly instance: string
-  /** For how long the store cannot be asked, in milliseconds; 0 while it can. */
+  /** How long the store has been away, in milliseconds; 0 while it is available. */
   readonly awayMs: number
-  /** Requests that were handed over to other instances. */
+  /** Requests that this instance has forwarded to other instances. */
   readonly forwards: number
-  /** Commands that the store has answered, and the milliseconds that they took together. */
+  /** Commands that the store has answered, and their total time in milliseconds. */
   readonly commands: number
   readonly commandsMs: number
 }
@@ -86,18 +86,18 @@ export interface ClusterStatus {
 export class Cluster implements Peers {
   readonly label: string
   readonly store: Store
-  /** Writes what the store could not take while it was away. */
+  /** Called when the store is available again, to write the changes that it missed. */
   onReturn: () => Promise<void> = () => Promise.resolve()
   readonly #options: ClusterOptions
   readonly #sealer: Sealer
   #mark = ''
-  /** The numbers of the last messages: to each address, and from each. */
+  /** The number of the last message to each address, and from each sender. */
   readonly #sent = new Map<string, number>()
   readonly #received = new Map<string, number>()
   readonly #leases = new Map<string, Lease>()
   readonly #channels = new Map<string, OpenChannel>()
   readonly #topics = new Map<string, Handler>()
-  /** Sends what all others could not be told. */
+  /** Sends the messages to all instances that wait for the store. */
   #untold: (() => Promise<void>)[] = []
   #opened: PeerHandlers['opened'] | undefined
   #lastChannel = 0
@@ -136,7 +136,7 @@ export class Cluster implements Peers {
     store.onChange = (cause) => this.#changed(cause)
     await store.receive(label, (message) => this.#take(message))
     await this.#renew()
-    // Instances with another key notice this one.
+    // This message lets instances with another key notice this instance.
     this.tellAll(Buffer.alloc(0), 'start')
     this.#renewal = repeat(runtime, RENEWAL_MS, () => void this.#watch().catch(() => {}))
   }
@@ -154,7 +154,7 @@ export class Cluster implements Peers {
     this.on('http', onMessage)
   }
 
-  /** Handles what other instances tell all others about this topic. */
+  /** Sets the handler of messages to all instances with this topic. */
   on(topic: string, handler: Handler): void {
     this.#topics.set(topic, handler)
   }
@@ -164,7 +164,7 @@ export class Cluster implements Peers {
     const text = Buffer.concat([Buffer.from(`${topic}\n`), bytes])
     const send = (): Promise<void> =>
       this.#send(ALL, { kind: 'tell', channel: 0, isOpener: true, value: 0 }, text)
-    // An end that the others have not been told about must not be forgotten.
+    // The message may report the end of a session, which the other instances must learn.
     const keep = (): void => void (this.#untold.length < UNTOLD_MAX && this.#untold.push(send))
     if (this.isAway) keep()
     else send().catch(keep)
@@ -250,14 +250,14 @@ export class Cluster implements Peers {
     }
   }
 
-  /** Of the instance of that name that runs. */
+  /** Returns the mark of the running instance with this name. */
   #markOf(label: string): Promise<string | undefined> {
     const lease = this.#leases.get(label)
     const isFresh = lease !== undefined && this.#options.runtime.now() - lease.atMs < RENEWAL_MS
     return isFresh ? lease.mark : this.#lookUp(label)
   }
 
-  /** Requests that come meanwhile wait for the same reply, so that a cancellation does not overtake its request. */
+  /** Later requests wait for the same reply, so that a cancellation does not overtake its request. */
   #lookUp(label: string): Promise<string | undefined> {
     const mark = this.store.get(leaseOf(label)).then((value) => value?.toString())
     const lease = { mark, atMs: this.#options.runtime.now() }
@@ -281,7 +281,7 @@ export class Cluster implements Peers {
     for (const { channel } of this.#channels.values()) channel.lost()
   }
 
-  /** Others learn of an end once the store has it. */
+  /** Tells the other instances of ended sessions only after the store contains the ends. */
   async #comeBack(): Promise<void> {
     this.#backAtMs = this.#options.runtime.now()
     await this.#renew()
@@ -355,7 +355,7 @@ export class Cluster implements Peers {
       const answer = { kind: 'cut', channel: head.channel, isOpener: !head.isOpener, value: 0 }
       return void this.#send(addressOf(head), answer).catch(() => {})
     }
-    // Any message shows that the other instance has taken the first one.
+    // Any message shows that the other instance has received the first one.
     if (!head.isOpener) known.patience?.cancel()
     if (head.kind === 'data') known.channel.received(bytes, isLast)
     else if (head.kind === 'taken') known.channel.wasTaken(head.value)
@@ -384,11 +384,11 @@ interface OpenChannel {
   readonly peer: Peer
   readonly channel: Channel
   hasSent: boolean
-  /** Of the side that has opened it: for a first message. Of the other side: until the first one is acknowledged. */
+  /** The opener's deadline for the first message back; on the other side, the delay of an acknowledgement. */
   patience: Timer | undefined
 }
 
-/** The other instance may have been stopped only, and must not wait for this end. */
+/** Also cuts the channel, because the other instance may only be suspended and would wait for this end later. */
 function giveUp({ channel }: OpenChannel): void {
   channel.cut()
   channel.sink.gone()
@@ -402,7 +402,7 @@ function addressOf({ label, mark }: Peer): string {
   return `${label} ${mark}`
 }
 
-/** `isOpener` says whether the channel was opened here. */
+/** `isOpener`: this instance has opened the channel. */
 function keyOf(peer: Peer, number: number, isOpener: boolean): string {
   return `${addressOf(peer)} ${isOpener ? 'to' : 'from'} ${number}`
 }

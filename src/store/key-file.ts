@@ -1,4 +1,4 @@
-// The key of a single gateway without `server.stateKey`, in a file that it makes once.
+// Keeps the key of a single gateway without `server.stateKey` in a file.
 
 import { randomUUID } from 'node:crypto'
 import { linkSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,17 +11,17 @@ const KEY_BYTES = 32
 const keyText = /^[\w-]{43}\n$/
 
 /**
- * The key in this file, which is made where it is missing; its folder must be there. Of two processes that start together both
- * get the key of one.
+ * Returns the key in this file, and makes a missing file. The folder must exist. Two processes that start
+ * together get the same key.
  *
- * @throws where the file cannot be made, others can read it, or it has no key
+ * @throws if the file cannot be made, other users can read it, or it contains no key
  */
 export function keyIn(path: string, secret: (bytes: number) => Buffer): string {
   return read(path) ?? make(path, secret)
 }
 
 function make(path: string, secret: (bytes: number) => Buffer): string {
-  // A link has all of its content as soon as it has its name, and replaces nothing.
+  // A new link has its whole content immediately, and never replaces a file.
   const draft = `${path}.${randomUUID()}.tmp`
   try {
     writeFileSync(draft, `${secret(KEY_BYTES).toString('base64url')}\n`, { flag: 'wx', mode: 0o600 })

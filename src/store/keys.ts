@@ -1,9 +1,9 @@
-// The keys of single uses, which are made from the secrets of the configuration, and bytes that are sealed with them.
+// Derives a key for each use from the secrets of the configuration, and seals bytes with it.
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import type { Runtime } from '../runtime/runtime.js'
 
-/** A key is for one use, so that bytes that were sealed for another use do not open. */
+/** Each use has a separate key, which does not open bytes of another use. */
 export type KeyUse = 'session id' | 'store'
 
 const ALGORITHM = 'aes-256-gcm'
@@ -13,16 +13,16 @@ const TAG_BYTES = 16
 const HEAD_BYTES = 1 + NONCE_BYTES
 const TAG = { authTagLength: TAG_BYTES }
 
-/** How many bytes sealing adds. */
+/** The number of bytes that sealing adds. */
 export const SEAL_BYTES: number = HEAD_BYTES + TAG_BYTES
 
 interface UseKey {
-  /** Finds the key of sealed bytes among a few keys. */
+  /** The first byte of sealed bytes, which selects the key. */
   readonly id: number
   readonly bytes: Buffer
 }
 
-/** Seals with the key of the first of its secrets, and opens with that of each. */
+/** Seals with the key of the first secret, and opens with the key of any secret. */
 export class Sealer {
   readonly #secrets: () => readonly string[]
   readonly #use: KeyUse
@@ -30,14 +30,14 @@ export class Sealer {
   #of: readonly string[] | undefined
   #keys: readonly UseKey[] = []
 
-  /** `secrets` gives those of the configuration in force, which are at least one. */
+  /** `secrets` returns at least one secret of the configuration in force; the same array until they change. */
   constructor(secrets: () => readonly string[], use: KeyUse, runtime: Pick<Runtime, 'secret'>) {
     this.#secrets = secrets
     this.#use = use
     this.#secret = runtime.secret ?? randomBytes
   }
 
-  /** Gives the id of the key, the nonce, the sealed bytes and the tag. `context` must be the same when they are opened. */
+  /** Returns the key id, the nonce, the ciphertext and the tag. `open` needs the same `context`. */
   seal(opened: Uint8Array, context = ''): Buffer {
     const [key] = this.#current()
     if (key === undefined) throw new TypeError('a sealer has a secret')
@@ -47,7 +47,7 @@ export class Sealer {
     return Buffer.concat([Buffer.of(key.id), nonce, ...sealed, cipher.getAuthTag()])
   }
 
-  /** Undefined for bytes that were sealed with another key, for another use or context, or changed since. */
+  /** Returns undefined for bytes of another key, use or context, and for changed bytes. */
   open(sealed: Uint8Array, context = ''): Buffer | undefined {
     if (sealed.length < SEAL_BYTES) return undefined
     for (const { id, bytes } of this.#current()) {
@@ -57,7 +57,7 @@ export class Sealer {
     return undefined
   }
 
-  /** Whether one of the keys may have sealed it. */
+  /** Whether one of the keys may have sealed the bytes. */
   knows(sealed: Uint8Array): boolean {
     return this.#current().some(({ id }) => id === sealed[0])
   }
@@ -70,7 +70,7 @@ export class Sealer {
   }
 }
 
-/** HKDF with SHA-256 (RFC 5869). The id is one byte more of the same output, which shows nothing of the key. */
+/** HKDF with SHA-256 (RFC 5869). The id is one more byte of the output, which reveals nothing of the key. */
 function keyOf(secret: string, use: KeyUse): UseKey {
   const bytes = Buffer.from(hkdfSync('sha256', secret, '', `mcps-proxy ${use}`, KEY_BYTES + 1))
   return { id: bytes[KEY_BYTES] ?? 0, bytes: bytes.subarray(0, KEY_BYTES) }

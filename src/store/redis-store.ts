@@ -1,7 +1,7 @@
-// A store in Redis or Valkey. Loaded only where the configuration names one; the package is installed beside the proxy.
+// A store in Redis or Valkey. The proxy loads this file only if the configuration names a store.
 //
-// Each instance reads its stream and the stream of all. A command that gets no answer in time makes the store be away
-// until a probe is answered, so that no request waits for a store that is gone.
+// Each instance reads its stream and the stream for all instances. If the store does not answer a command in
+// time, it is away until it answers a probe, so that no request waits for a dead store.
 
 import type { RedisArgument } from '@redis/client'
 import { repeat, within } from '../runtime/deadline.js'
@@ -9,7 +9,7 @@ import { putNewest } from '../runtime/limited-table.js'
 import type { Runtime, Timer } from '../runtime/runtime.js'
 import { ALL, type Bucket, type Store, StoreAway, type TakenTokens } from './store.js'
 
-/** The store cannot be used in its present form; the message is about `server.store`. */
+/** The store is not usable. The message is a predicate of `server.store`. */
 export class StoreRefused extends Error {
   readonly hint: string
 
@@ -20,25 +20,24 @@ export class StoreRefused extends Error {
 }
 
 const COMMAND_MS = 500
-/** Also for each command of the start, when the process itself is busy and no request waits. */
+/** The limit of the connection, and of each command at the start, when the process is busy and no request waits. */
 const CONNECT_MS = 5000
 const PROBE_MS = 500
-/** A blocked reader returns this often, so that a connection that is dead shows. */
+/** A blocked read returns after this time, so that the silence of a dead connection is detectable. */
 const BLOCK_MS = 5000
 const SILENCE_MS = 10_000
 const RECONNECT_MS_MAX = 1000
-/** Messages that are read together. */
 const READ_MAX = 100
-/** Kept for an instance that does not read, and how often a sender says so. */
+/** The expiry of an inbox, and the interval at which a sender renews it. */
 const INBOX_MS = 60_000
 const INBOX_RENEWAL_MS = 20_000
 const MESSAGES_TO_ALL_MAX = 1000
-/** Messages that were read are removed after so many bytes. */
+/** An instance removes read messages after this many bytes. */
 const READ_BYTES_MAX = 262_144 // 256 KiB
-/** As many inboxes as instances that one sends to. */
+/** The most inboxes whose renewals an instance remembers. */
 const INBOXES_MAX = 1000
 
-/** Numbers of Lua lose their fraction on the way, so the tokens are a text. */
+/** Refills a bucket and takes tokens. Redis may drop the fraction of a Lua number, so the script stores a string. */
 const TAKE = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
@@ -54,7 +53,7 @@ return { taken, tokens >= 1 and 0 or math.ceil((1 - tokens) / perMs) }`
 type Clock = Pick<Runtime, 'now' | 'setTimer'>
 type Client = Awaited<ReturnType<typeof connected>>
 
-/** @throws StoreRefused when it cannot be reached, may drop entries, or its package is not installed */
+/** @throws StoreRefused if the store is unreachable or may drop entries, or if the package is not installed */
 export async function openRedisStore(url: string, clock: Clock): Promise<RedisStore> {
   const client = await connected(url)
   try {
@@ -89,7 +88,7 @@ async function connected(url: string) {
       reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, RECONNECT_MS_MAX),
     },
   })
-  // Each command rejects by itself.
+  // An `error` event without a listener would end the process. Each failed command also rejects.
   client.on('error', () => {})
   const first = new Promise<never>((_, reject) => client.once('error', reject))
   try {
@@ -120,11 +119,11 @@ async function loadPackage() {
 
 export class RedisStore implements Store {
   onChange: (cause?: unknown) => void = () => {}
-  /** Of the commands that were answered. */
+  /** The number and the total time of answered commands. */
   readonly latency: { count: number; sumMs: number } = { count: 0, sumMs: 0 }
   readonly #client: Client
   readonly #clock: Clock
-  /** When the inboxes of instances were last kept for longer. */
+  /** The time of the last renewal of each inbox. */
   readonly #renewedMs = new Map<string, number>()
   #reader: Client | undefined
   #probe: Timer | undefined
@@ -178,7 +177,7 @@ export class RedisStore implements Store {
   async receive(instance: string, take: (message: Buffer) => void): Promise<void> {
     const keys = [inbox(instance), inbox(ALL)]
     const ask = (...command: string[]): Promise<unknown> => this.#command(command, CONNECT_MS)
-    // A user of Redis that may not read them would get no message, without a word.
+    // This read fails now if the Redis user may not read the streams. The reader below would only retry in silence.
     await ask('XREAD', 'COUNT', '1', 'STREAMS', ...keys, '$', '$')
     const newest = await Promise.all(keys.map((key) => ask('XREVRANGE', key, '+', '-', 'COUNT', '1')))
     const reader = this.#client.duplicate()
@@ -196,7 +195,7 @@ export class RedisStore implements Store {
     this.#client.destroy()
   }
 
-  /** Reads on after the last message of each stream; the messages to this instance are removed once they are read. */
+  /** Reads each stream after its last message, and removes read messages to this instance. */
   async #read(reader: Client, places: Map<string, string>, take: (message: Buffer) => void): Promise<void> {
     const [own = ''] = places.keys()
     let readBytes = 0
@@ -241,7 +240,7 @@ export class RedisStore implements Store {
       return came.reply
     } catch (error) {
       answer.catch(() => {})
-      // A store that answers can be reached, also if it answers with an error.
+      // An error reply shows that the store is reachable.
       if (!isReply(error) || refusesToWrite.test(error.message)) this.#leave(error)
       throw new StoreAway(error)
     }
@@ -250,7 +249,7 @@ export class RedisStore implements Store {
   #leave(cause: unknown): void {
     if (this.#isAway || this.#isClosed) return
     this.#isAway = true
-    // It may come back empty.
+    // The store may return without its data.
     this.#renewedMs.clear()
     this.onChange(cause)
     this.#probe = repeat(
@@ -280,12 +279,12 @@ function inbox(to: string): string {
   return named(`inbox:${to}`)
 }
 
-/** The first word of an error that the store itself has written. */
+/** Whether the store wrote the error. Its errors begin with a word in capitals. */
 function isReply(error: unknown): error is Error {
   return error instanceof Error && /^[A-Z]+ /.test(error.message)
 }
 
-/** Its memory or its disk is full, or it is a replica now: nothing that is shared holds any more. */
+/** Errors of a store with full memory or disk, and of a replica. Such a store cannot share state. */
 const refusesToWrite = /^(?:OOM|MISCONF|READONLY|NOREPLICAS) /
 
 interface Entry {
@@ -300,7 +299,7 @@ function streamsOf(reply: unknown): (readonly [string, Entry[]])[] {
   )
 }
 
-/** An entry is an id and a list of one name and one value. */
+/** Reads the entries of a reply. An entry is an id and a list of one name and one value. */
 function entriesOf(list: unknown): Entry[] {
   if (!Array.isArray(list)) return []
   return list.flatMap((entry: unknown) => {

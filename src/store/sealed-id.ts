@@ -1,7 +1,7 @@
-// Session ids that every process with the key can open, so that a session outlives the process that made it.
+// Session ids that every process with the key can open, so that a session outlives the process that made its id.
 //
-// LABEL "." base64url(FORMAT, sealed facts). LABEL names the process that made the id. The principal, its token and the endpoint
-// are authenticated with the facts and no part of them, so an id of another principal opens as little as one that was forged.
+// An id is LABEL "." base64url(FORMAT, sealed facts). LABEL names the process that made the id. The seal covers
+// the principal, its token and the endpoint without containing them, so an id opens only for its owner.
 
 import { randomBytes } from 'node:crypto'
 import { parse, write } from '../jsonrpc/text.js'
@@ -9,20 +9,20 @@ import type { Runtime } from '../runtime/runtime.js'
 import type { SealedFacts, SessionIds, SessionOwner } from '../transports/http-server/session-ids.js'
 import { Sealer } from './keys.js'
 
-/** A client whose id would be longer gets an ordinary one. */
+/** A client whose sealed id would be longer gets an ordinary id. */
 const ID_LENGTH_MAX = 1024
 
 const FORMAT = 1
 
-/** The clocks of two instances may differ by as much. */
+/** The most by which the clocks of two instances may differ. */
 const CLOCK_SKEW_MS = 60_000
 
 export interface SealedIdsOptions {
-  /** At least one: the first one seals, and all open. They are in one array until they change. */
+  /** Returns at least one key. The first one seals, and all open. The array is the same until the keys change. */
   readonly keys: () => readonly string[]
-  /** The name of this process among all that have the key. */
+  /** The name of this process among all processes with the key. */
   readonly label: string
-  /** How long an id opens. */
+  /** How long an id is valid. */
   readonly maxAgeMs: () => number
   readonly runtime: Pick<Runtime, 'wallNow' | 'secret'>
 }
@@ -51,7 +51,7 @@ export class SealedIds implements SessionIds {
     if (at < 1 || id.length > ID_LENGTH_MAX) return undefined
     const text = id.slice(at + 1)
     const bytes = Buffer.from(text, 'base64url')
-    // The decoder skips what is no base64url, and a session has one id.
+    // The decoder ignores invalid characters, but only one spelling of an id may open.
     if (bytes[0] !== FORMAT || bytes.toString('base64url') !== text) return undefined
     const opened = this.#sealer.open(bytes.subarray(1), boundTo(id.slice(0, at), owner))
     return opened && this.#unpacked(opened.toString())
@@ -69,12 +69,12 @@ export class SealedIds implements SessionIds {
   }
 }
 
-/** Names a process that has no name by its configuration. */
+/** Names a process whose configuration has no name for it. */
 export function newLabel({ secret = randomBytes }: Pick<Runtime, 'secret'>): string {
   return secret(3).toString('hex')
 }
 
-/** Gives few bytes of many that are drawn together: each draw is a call of the system, which costs as much as sealing an id. */
+/** Draws random bytes in advance, because each system call for them costs as much as sealing an id. */
 export function drawnFrom(secret: (bytes: number) => Buffer): (bytes: number) => Buffer {
   let drawn = Buffer.alloc(0)
   return (bytes) => {
@@ -89,7 +89,7 @@ function boundTo(label: string, { endpoint, principal, credential }: SessionOwne
   return write([label, endpoint.name, principal, credential])
 }
 
-/** The capabilities stand behind a line feed as they were written, since JSON that is read and written again may differ. */
+/** The source text of the capabilities follows a line feed, because parsing and writing may change JSON. */
 function packed({ revision, name, version, isBound, capabilities }: SealedFacts, nowMs: number): string {
   return `${write([nowMs, revision, isBound ? 1 : 0, name, version])}\n${capabilities}`
 }

@@ -1,8 +1,8 @@
-// The book of one gateway: what the clients of its sessions have said, and which sessions they have ended.
+// The book of one gateway: the log levels and subscriptions of sessions, and the sessions that clients have ended.
 //
-// Nothing here is needed for a session to go on: without a folder, or on a full disk, a client subscribes and sets its log level
-// again. Several processes with the same configuration may add to the same file, one line for each entry. It is written anew
-// when it has become long; what another process adds in that moment is lost.
+// A session can continue without the book: without a folder, or on a full disk, its client must subscribe and
+// set its log level again. Several processes with one configuration may append to the same file, one line for
+// each entry. A process rewrites a long file; lines that another process appends in that moment are lost.
 
 import { createHash } from 'node:crypto'
 import { parse, write } from '../jsonrpc/text.js'
@@ -11,23 +11,23 @@ import { errorText } from '../text/error-text.js'
 import { isObject, textsIn } from '../text/json-object.js'
 import type { SessionBook, SessionNotes } from '../transports/http-server/session-ids.js'
 
-/** The file holds the sessions of a week of a large team; beyond it the oldest entries go. */
+/** Enough for the sessions of a large team in a week. Beyond these limits, the book drops the oldest entries. */
 const ENTRIES_MAX = 10_000
 const BYTES_MAX = 4_194_304 // 4 MiB
 
-/** A file is read again for a session that is not known only where the last look was so long ago. */
+/** The shortest time between two reads of the file for look-ups. */
 const LOOK_MS = 1000
 
-/** Files of gateways with other configurations, whose sessions may last longer, stay for so long. */
+/** How long files of other configurations stay at least, because their sessions may last longer. */
 const UNUSED_MS = 2_592_000_000 // 30 days
 
-/** The length at which the file is written anew: several lines for each entry, or the longest entries. */
+/** The length at which a process rewrites the file. The file has room for several lines for each entry. */
 const FILE_BYTES_MAX = 4 * BYTES_MAX
 
 export interface BookDisk {
   readonly files: KeptFiles
   readonly log: LogSink
-  /** The configuration, which has a file to itself: the absolute path of its file, or what it is called. */
+  /** The absolute path or the name of the configuration. Each configuration has a separate book. */
   readonly source: string
 }
 
@@ -36,17 +36,17 @@ interface Entry {
   readonly notes: SessionNotes | 'ended'
 }
 
-/** In memory, and in one file where there is a folder. */
+/** Keeps the book in memory, and with `disk` also in a file. */
 export class MemoryBook implements SessionBook {
   readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
   readonly #maxAgeMs: () => number
   readonly #disk: BookDisk | undefined
   readonly #name: string
-  /** By the hashes of the ids, the one first that was written first. */
+  /** The entries by the hashes of session ids, the oldest first. */
   readonly #entries = new Map<string, Entry>()
   #bytes = 0
   #lookedAtMs = -Infinity
-  /** The length of the file, with what this process has added since the last look; undefined before the first write. */
+  /** The length at the last read, plus the bytes that this process has appended; undefined before the first write. */
   #fileBytes: number | undefined
   #hasFailed = false
 
@@ -55,7 +55,7 @@ export class MemoryBook implements SessionBook {
     this.#maxAgeMs = maxAgeMs
     this.#disk = disk
     const hash = createHash('sha256').update(disk?.source ?? '')
-    // The format is in the name: another process may remove the file, and lines are appended to the next one.
+    // The name contains the version of the format, because an append may create a file without a header.
     this.#name = `${hash.digest('hex').slice(0, 32)}.1.jsonl`
   }
 
@@ -77,7 +77,7 @@ export class MemoryBook implements SessionBook {
     if (this.#put(hash, entry)) this.#save(lineOf(hash, entry))
   }
 
-  /** An end is final, and else the later entry counts. */
+  /** Adds an entry. An end is final; otherwise the later entry counts. Returns false if the old entry stays. */
   #put(hash: string, entry: Entry): boolean {
     const before = this.#entries.get(hash)
     if (before?.notes === 'ended') return false
@@ -96,7 +96,7 @@ export class MemoryBook implements SessionBook {
     if (entry !== undefined && this.#entries.delete(hash)) this.#bytes -= sizeOf(entry)
   }
 
-  /** Takes what other processes have written. */
+  /** Reads the entries of other processes. */
   #look(): void {
     this.#lookedAtMs = this.#runtime.now()
     const bytes = this.#disk?.files.read(this.#name, 2 * FILE_BYTES_MAX)
@@ -123,13 +123,13 @@ export class MemoryBook implements SessionBook {
     }
   }
 
-  /** True where the file was written anew, with all entries. */
+  /** Prepares the folder and the file. Returns true if the file is new and contains all entries. */
   #open(files: KeptFiles): boolean {
     const why = files.prepare()
     if (why !== undefined) throw new Error(why)
     files.removeUnused(this.#runtime.wallNow() - Math.max(this.#maxAgeMs(), UNUSED_MS))
     const before = files.read(this.#name, 2 * FILE_BYTES_MAX)
-    // A file that is too long is written anew.
+    // `before` is also undefined for a file that is too long.
     if (before !== undefined) this.#fileBytes = before.length
     else this.#writeAnew(files)
     return before === undefined
@@ -144,18 +144,18 @@ export class MemoryBook implements SessionBook {
   }
 }
 
-/** About the bytes that it has in the file, without its hash. */
+/** Estimates the bytes of an entry in the file, without its hash. */
 function sizeOf({ notes }: Entry): number {
   if (notes === 'ended') return 24
   return notes.subscriptions.reduce((sum, uri) => sum + 2 * uri.length, 64)
 }
 
-/** A line that was torn ends where the next one begins. */
+/** Begins with a line feed, so that a torn line does not damage the next one. */
 function lineOf(hash: string, { atMs, notes }: Entry): string {
   return `\n${write([hash, atMs, notes])}`
 }
 
-/** Those that can be read. */
+/** Yields the readable entries. */
 function* entriesIn(text: string): IterableIterator<[string, Entry]> {
   for (const line of text.split('\n')) {
     const [hash, atMs, value]: readonly unknown[] = listIn(line)

@@ -1,4 +1,4 @@
-// A front whose sessions outlive it needs the key of their ids and the book of what their clients have said.
+// Provides a front whose sessions outlive it with the keys of their ids and with their book.
 
 import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
@@ -9,33 +9,32 @@ import { keyIn } from './key-file.js'
 import { newLabel, SealedIds } from './sealed-id.js'
 import { type BookDisk, MemoryBook } from './session-book.js'
 
-/** The keys of a configuration that sessions need. */
 export interface SessionKeys {
-  /** The first one seals, and all open. Without one the gateway makes a key. */
+  /** The first key seals, and all keys open. If the list is empty, the gateway makes a key. */
   readonly stateKeys: readonly string[]
   readonly sessionMaxAgeMs: number
 }
 
 export interface SessionPersistenceOptions {
   readonly keys: SessionKeys
-  /** The name of this instance; a process has a random one without it. */
+  /** The name of this instance; undefined gives the process a random name. */
   readonly instance: string | undefined
   readonly runtime: Runtime
   readonly log: LogSink
-  /** The folder of the book; the key is in a file beside this folder. Undefined keeps both in memory. */
+  /** The folder of the book. The file of the key is beside this folder. Undefined keeps both in memory. */
   readonly disk: BookDisk | undefined
 }
 
 export class SessionPersistence {
-  /** The name of this process among all that have the keys. */
+  /** The name of this process among all processes with the keys. */
   readonly label: string
   readonly ids: SessionIds
   readonly book: MemoryBook
-  /** Those of the configuration in force. */
+  /** Returns the keys of the configuration in force. */
   readonly secrets: () => readonly string[]
   readonly maxAgeMs: () => number
   #keys: SessionKeys
-  /** Of a gateway whose configuration has none. */
+  /** The key of a gateway whose configuration has none. */
   #ownKeys: readonly string[] | undefined
 
   constructor(options: SessionPersistenceOptions) {
@@ -51,7 +50,7 @@ export class SessionPersistence {
     this.label = instance ?? newLabel(runtime)
     this.ids = new SealedIds({ keys, label: this.label, maxAgeMs, runtime })
     this.book = new MemoryBook(runtime, maxAgeMs, disk)
-    // The file is made at the start, where a failure is noticed.
+    // Makes the file at the start, when a person notices a failure.
     keys()
   }
 
@@ -60,7 +59,7 @@ export class SessionPersistence {
   }
 }
 
-/** That of the file; a random one where there is no folder, or its file cannot be used. */
+/** Returns the key in the file; a random key without a folder, or if the file is unusable. */
 function ownKey({ disk, runtime, log }: SessionPersistenceOptions): string {
   const secret = runtime.secret ?? randomBytes
   try {

@@ -1,4 +1,4 @@
-// The book of the sessions of several instances, in their store.
+// Keeps the book of the sessions of several instances in their store.
 
 import { parse, write } from '../jsonrpc/text.js'
 import { putNewest } from '../runtime/limited-table.js'
@@ -7,18 +7,18 @@ import type { Sealer } from './keys.js'
 import { notesIn } from './session-book.js'
 import type { Store } from './store.js'
 
-/** Changes that the store has not taken are written again later, for at most so many sessions. */
+/** The most changes that wait until the store is available again. */
 const UNWRITTEN_MAX = 10_000
 
-/** Any value: an entry under the key says that the session has ended. */
+/** Any value. The existence of the key says that the session has ended. */
 const ENDED = Buffer.of(1)
 
-/** Notes are sealed, since they have the addresses of resources. */
+/** Seals the notes, because they contain the URIs of resources. */
 export class StoreBook implements SessionBook {
   readonly #store: Store
   readonly #sealer: Sealer
   readonly #maxAgeMs: () => number
-  /** By key. */
+  /** The values that the store does not have yet, by key. */
   readonly #unwritten = new Map<string, Buffer>()
 
   constructor(store: Store, sealer: Sealer, maxAgeMs: () => number) {
@@ -27,7 +27,7 @@ export class StoreBook implements SessionBook {
     this.#maxAgeMs = maxAgeMs
   }
 
-  /** Rejects with StoreAway: a session that may have ended does not go on. */
+  /** Rejects with StoreAway, because a session that may have ended must not continue. */
   async read(hash: string): Promise<SessionNotes | 'ended' | undefined> {
     const [ended, said] = await Promise.all([this.#store.get(endedKey(hash)), this.#store.get(saidKey(hash))])
     if (ended !== undefined || this.#unwritten.has(endedKey(hash))) return 'ended'
@@ -44,7 +44,7 @@ export class StoreBook implements SessionBook {
     return this.#put(endedKey(hash), ENDED)
   }
 
-  /** Writes what the store has not taken. */
+  /** Writes all values that the store does not have yet. */
   async flush(): Promise<void> {
     await Promise.all([...this.#unwritten].map(([key, value]) => this.#write(key, value)))
   }

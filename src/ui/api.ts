@@ -1,10 +1,10 @@
-// The connection of the page to the proxy: the key, and what is fetched with it.
+// The requests of the page to the proxy, with the key of the inspector.
 
 import type { FeedLine } from '../inspector/protocol.js'
 
 const KEY = 'mcps-proxy key'
 
-/** Moves the key from the address, where others may see it, to where only this tab has it. */
+/** Moves the key from the address, where others may see it, to the storage of this tab. */
 export function takeKey(): string | undefined {
   const given = /^#key=([\w-]{43})$/.exec(location.hash)?.[1]
   if (given !== undefined) {
@@ -14,7 +14,7 @@ export function takeKey(): string | undefined {
   return sessionStorage.getItem(KEY) ?? undefined
 }
 
-/** A refusal of the proxy, in its words. */
+/** A refusal, with the message of the proxy. */
 export class ApiError extends Error {
   readonly status: number
 

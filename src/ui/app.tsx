@@ -1,4 +1,4 @@
-// The page: its views, and the feed that fills them.
+// The page of the inspector: its views, and the feed with their data.
 
 import { type JSX, render } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
@@ -15,10 +15,9 @@ import { Wire } from './wire.js'
 const views = ['wire', 'frame', 'servers', 'usage', 'clients', 'export'] as const
 type View = (typeof views)[number]
 
-/** Between two looks at the servers. */
 const STATUS_MS = 2000
 
-/** Before a feed that ended is opened again. */
+/** The delay before the page opens an ended feed again. */
 const AGAIN_MS = 1000
 
 function viewOf(hash: string): View {
@@ -88,7 +87,7 @@ interface FrameInTableProps {
   readonly onPlace: (n: number) => void
 }
 
-/** A frame, what it answers, and the ways to its neighbours in the table. */
+/** Shows a frame with buttons for the previous and the next frame of the table. */
 function FrameInTable({ store, n, onPlace }: FrameInTableProps): JSX.Element {
   const { rows, shown } = store
   const at = indexOfFrame(shown, n)
@@ -112,7 +111,7 @@ function FrameInTable({ store, n, onPlace }: FrameInTableProps): JSX.Element {
 function useHash(): string {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {
-    // A new key is that of another start of the proxy, whose messages are others.
+    // A new key belongs to another start of the proxy, which has other messages.
     const changed = (): void => (location.hash.startsWith('#key=') ? reload() : setHash(location.hash))
     addEventListener('hashchange', changed)
     return () => removeEventListener('hashchange', changed)
@@ -129,7 +128,7 @@ function open(n: number): void {
   location.hash = `#/frame/${n}`
 }
 
-/** Fills the store while the page is looked at, and gives what is wrong. */
+/** Fills the store while the page is visible, and returns the text of a problem. */
 function useFeed(store: RowsStore, hasKey: boolean): string {
   const [trouble, setTrouble] = useState('')
   const [, redraw] = useState(0)
@@ -181,7 +180,7 @@ interface WithStatusProps {
   readonly children: (status: StatusReport, refresh: () => void) => JSX.Element
 }
 
-/** The view below has the state of servers and clients, a moment old. */
+/** Requests the status regularly, and passes it to the view below. */
 function WithStatus({ children }: WithStatusProps): JSX.Element {
   const [status, setStatus] = useState<StatusReport | string>('Loading…')
   const [asked, setAsked] = useState(0)

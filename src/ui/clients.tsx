@@ -1,4 +1,4 @@
-// The clients that are attached, and entries for the files of others.
+// The attached clients, and entries for the configuration files of further clients.
 
 import type { JSX } from 'preact'
 import type { ClientRow, StatusReport, UsageRow } from '../inspector/protocol.js'
@@ -60,12 +60,12 @@ export function Clients({ status }: { readonly status: StatusReport }): JSX.Elem
   )
 }
 
-/** The calls of all clients of this name that see the same. */
+/** Returns the calls of all clients with the name and the view of this client. */
 function callsOf({ schema, name = '', view = '' }: ClientRow, usage: readonly UsageRow[]): UsageRow[] {
   return usage.filter((row) => row.schema === schema && row.client === name && row.view === view)
 }
 
-/** What was called, the most frequent first. */
+/** Lists the called tools, the most frequent first. */
 function Called({ rows }: { readonly rows: readonly UsageRow[] }): JSX.Element | null {
   if (rows.length === 0) return null
   const calls = rows.reduce((sum, row) => sum + row.calls, 0)

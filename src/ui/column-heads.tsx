@@ -1,10 +1,10 @@
-// The heads of the tables of servers and clients; those of the Wire are in `wire.tsx`, since its rows are drawn as needed.
+// The heads of the tables of servers and clients. The table of frames has its head in `wire.tsx`.
 
 import type { JSX } from 'preact'
 
 interface ColumnHeadsProps {
   readonly names: readonly string[]
-  /** The names of columns of numbers, which stand at the right. */
+  /** The names of the columns with numbers, which are aligned right. */
   readonly numbers: readonly string[]
 }
 

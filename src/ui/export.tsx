@@ -1,4 +1,4 @@
-// Frames as a file that `mcps-proxy replay` runs.
+// Exports frames as a file for `mcps-proxy replay`.
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
@@ -58,7 +58,6 @@ export function Export({ store, selected, status }: ExportProps): JSX.Element {
   )
 }
 
-/** Gives the recording to the browser as a file. */
 async function download(ranges: string, name: string): Promise<void> {
   const response = await api('/ui/export', { method: 'POST', body: ranges })
   const address = URL.createObjectURL(await response.blob())

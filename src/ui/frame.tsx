@@ -1,4 +1,4 @@
-// One frame: what came in and what left, with each edit and its reason.
+// One frame: the incoming and the outgoing message, with each edit and its reason.
 
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
@@ -13,17 +13,16 @@ import { messageText, routeOf } from './wire.js'
 
 const LINE_HEIGHT = 20
 
-/** Objects deeper than this are folded at first. */
+/** Deeper objects are folded at first. */
 const DEPTH_OPEN = 4
 
-/** So many characters of a value stand in its line; the text has all. */
+/** The most characters of a value in its line. The view as text shows all. */
 const VALUE_LENGTH = 400
 
 interface FrameProps {
   readonly n: number
-  /** The request that an answer is for. */
   readonly about: string | undefined
-  /** The frames above and below it in the table; undefined where there is none. */
+  /** The numbers of the frames above and below in the table; undefined at the ends of the table. */
   readonly previous: number | undefined
   readonly next: number | undefined
   readonly onOpen: (n: number) => void
@@ -209,7 +208,7 @@ function deepLines(lines: readonly JsonLine[]): ReadonlySet<number> {
   return new Set(lines.flatMap(({ depth, below }, at) => (depth >= DEPTH_OPEN && below > 1 ? [at] : [])))
 }
 
-/** The place of the line that an item belongs to. */
+/** Returns the index in `shown` of the line that contains the active line. */
 function parentOf(
   shown: readonly number[],
   lines: readonly JsonLine[],
@@ -276,7 +275,6 @@ interface MarkedProps {
   readonly range: Range
 }
 
-/** A range of the text with the edits in it. */
 function Marked({ segments, sign, range }: MarkedProps): JSX.Element {
   const pieces: JSX.Element[] = []
   let at = 0

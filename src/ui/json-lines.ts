@@ -1,13 +1,12 @@
-// A JSON text as lines of a tree, each a range of the text.
+// Splits a JSON text into the lines of a tree. Each line is a range of the text.
 
-/** A line of the tree. */
 export interface JsonLine {
   readonly depth: number
-  /** With its quotes; empty where there is no key. */
+  /** The key with its quotes; empty if the line has no key. */
   readonly key: Range
-  /** Of a scalar all of it, of an object or a list the bracket. */
+  /** A whole scalar, or one bracket of an object or an array. */
   readonly value: Range
-  /** How many lines below belong to it, the closing bracket included; 0 for a scalar. */
+  /** How many lines below belong to this line, with the closing bracket; 0 for a scalar. */
   readonly below: number
   readonly children: number
   readonly isClose: boolean
@@ -18,14 +17,14 @@ export interface Range {
   readonly end: number
 }
 
-/** A tree with more lines is shown as text. */
+/** The page shows a longer tree as text. */
 const LINES_MAX = 50_000
 
 type Unfinished = { -readonly [Name in keyof JsonLine]: JsonLine[Name] }
 
 const tokens = /\s*(?:("(?:[^"\\]|\\[^])*")|([{}[\],:])|([^\s{}[\],:"]+))/y
 
-/** Undefined for a text that is no JSON, or too much of it. */
+/** Returns undefined for a text that is no JSON, or has too many lines. */
 export function jsonLines(text: string): readonly JsonLine[] | undefined {
   const lines: Unfinished[] = []
   const open: { readonly at: number; readonly line: Unfinished | undefined }[] = []
@@ -67,7 +66,7 @@ function lineAt(depth: number, key: Range, value: Range, isClose: boolean): Unfi
   return { depth, key, value, below: 0, children: 0, isClose }
 }
 
-/** The indices of the lines that are to be seen while those in `folded` are folded. */
+/** Returns the indices of the visible lines while the lines in `folded` are folded. */
 export function visibleLines(lines: readonly JsonLine[], folded: ReadonlySet<number>): readonly number[] {
   const visible: number[] = []
   for (let at = 0; at < lines.length; at++) {

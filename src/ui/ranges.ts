@@ -1,4 +1,4 @@
-/** Numbers as ranges, as in `1-3,7`. */
+/** Writes numbers as ranges, such as `1-3,7`. */
 export function rangesOf(numbers: readonly number[]): string {
   const ranges: [number, number][] = []
   for (const n of numbers.toSorted((a, b) => a - b)) {

@@ -1,4 +1,4 @@
-/** Why a forwarded message may differ from what came in, as docs/wire.md explains it at length. */
+/** Why a forwarded message may differ from the incoming one. `docs/wire.md` has the details. */
 export const reasons: Readonly<Record<string, string>> = {
   id: 'The other end knows the request by another id, since several clients or servers share it.',
   name: 'The public name is not the name that the server has.',

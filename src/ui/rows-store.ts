@@ -1,26 +1,26 @@
-// The rows that the page keeps, what is known of them together, and which of them the filter shows.
+// Keeps the rows of the page, relates answers to requests, and applies the filter.
 
 import type { FeedLine, FrameRow } from '../inspector/protocol.js'
 
-/** Older rows are dropped. */
+/** With more rows, the page drops the oldest. */
 const ROWS_MAX = 50_000
 
-/** They are dropped together, since each time moves all others. */
+/** How many rows the page drops together, because each removal moves all other rows. */
 const DROPPED = 5000
 
 const columns = ['schema', 'service', 'client', 'method'] as const
 type Column = (typeof columns)[number]
 
-/** So many choices of a filter are more than a person reads. */
+/** The most choices of a filter. A person does not read more. */
 const VALUES_MAX = 500
 
-/** A row of the table: a frame, or a gap. */
+/** A frame with the facts that the page adds. */
 export interface Row extends FrameRow {
-  /** Milliseconds from the request to this answer. */
+  /** The milliseconds from the request to this answer. */
   ms?: number
-  /** Of an answer. */
+  /** The method and the name of the request that this row answers. */
   about?: string
-  /** The number and the name of the client, of a client hop. */
+  /** The number and the name of the client, on a client hop. */
   client?: string
 }
 
@@ -35,7 +35,6 @@ export interface Filter {
 
 export const noFilter: Filter = { schema: '', server: '', client: '', method: '', errors: false, text: '' }
 
-/** Keeps rows in the order of their numbers. */
 export class RowsStore {
   rows: Row[] = []
   shown: Row[] = []
@@ -44,7 +43,7 @@ export class RowsStore {
   errors = 0
   /** While true, `shown` does not change. */
   paused = false
-  /** Rows that came while paused and pass the filter. */
+  /** The number of rows that arrived during the pause and pass the filter. */
   waiting = 0
   readonly #values: Readonly<Record<Column, Set<string>>> = {
     schema: new Set(),
@@ -55,7 +54,6 @@ export class RowsStore {
   readonly #open = new Map<string, Row>()
   readonly #clients = new Map<number, string>()
 
-  /** The number of the last frame. */
   get last(): number {
     return this.rows.at(-1)?.n ?? 0
   }
@@ -67,13 +65,13 @@ export class RowsStore {
     if (this.rows.length > ROWS_MAX) this.#drop()
   }
 
-  /** The query of the feed: everything, or the rows that the page lacks. */
+  /** The query of the feed, which asks for the rows that the page lacks. */
   get query(): string {
     const [first] = this.rows
     return first === undefined ? '' : `?since=${this.last}&before=${first.n}`
   }
 
-  /** Reads all rows again, since requests in the older ones may have answers in those that came before. */
+  /** Adds all rows again, because requests in the older rows may have their answers in the newer rows. */
   #takeOlder(older: readonly FrameRow[]): void {
     const { shown, waiting } = this
     const rows = [
@@ -99,7 +97,7 @@ export class RowsStore {
     if (!paused) this.#refresh()
   }
 
-  /** The values of a column, for the choices of a filter; those of rows that were dropped too. */
+  /** Returns the values of a column for the choices of a filter, also values of dropped rows. */
   values(column: Column): string[] {
     return [...this.#values[column]].sort()
   }
@@ -117,7 +115,7 @@ export class RowsStore {
     else this.shown.push(row)
   }
 
-  /** Finds the request that an answer is for, by the connection and the id. */
+  /** Finds the request of an answer by connection, direction and id. */
   #relate(row: Row): void {
     if (row.hop === 'client') {
       if (row.method === 'initialize' && row.name !== undefined) this.#clients.set(row.conn, row.name)
@@ -154,7 +152,7 @@ export class RowsStore {
   }
 }
 
-/** The index of this frame among rows in order, or of the next row. */
+/** Returns the index of the frame in sorted rows, or of the next row. */
 export function indexOfFrame(rows: readonly Row[], n: number): number {
   let [from, until] = [0, rows.length - 1]
   while (from < until) {

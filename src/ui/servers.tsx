@@ -106,7 +106,6 @@ interface ServerLineProps {
   readonly ask: (wanted: Wanted) => void
 }
 
-/** What a server has to say besides its error. */
 function notesOf({ changes, leftOut }: ServerRow): string[] {
   return [
     changes === undefined ? [] : `${changes} ${changes === 1 ? 'change' : 'changes'} against mcps.lock`,

@@ -1,11 +1,11 @@
-// Text of strangers, and numbers, as the page shows them.
+// Formats untrusted text and numbers for the page.
 
-/** Controls, characters that turn the direction of text, and characters that are not seen. */
+/** Control characters, characters that change the direction of text, and invisible characters. */
 const unseen =
   // oxlint-disable-next-line no-control-regex -- control characters are what this pattern is about.
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu
 
-/** The text with every character that would not be seen, or would change how others are, written as an escape. */
+/** Writes invisible characters, and characters that change the look of others, as escapes. */
 export function visible(text: string): string {
   return text.replaceAll(unseen, (character) => {
     const code = character.codePointAt(0) ?? 0
@@ -13,7 +13,7 @@ export function visible(text: string): string {
   })
 }
 
-/** On one line, with at most so many characters. */
+/** Returns at most `lengthMax` characters of the text on one line. */
 export function short(text: string, lengthMax: number): string {
   const line = visible(text.slice(0, lengthMax)).replaceAll(/[\n\t]/g, ' ')
   return text.length > lengthMax ? `${line}…` : line
@@ -31,7 +31,7 @@ export function msText(ms: number | undefined): string {
   return ms < 10_000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`
 }
 
-/** Seconds and what is below them, since the proxy started. */
+/** Formats the time since the start of the proxy, with milliseconds. */
 export function timeText(ms: number): string {
   const seconds = ms / 1000
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
@@ -39,7 +39,7 @@ export function timeText(ms: number): string {
   return `${hours > 0 ? `${hours}:` : ''}${String(minutes).padStart(2, '0')}:${rest}`
 }
 
-/** The time since then, in one unit. */
+/** Formats an age in one unit. */
 export function agoText(ms: number): string {
   if (ms < 60_000) return `${Math.max(0, Math.round(ms / 1000))} s`
   if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`
@@ -50,7 +50,7 @@ export function count(number: number, noun: string): string {
   return `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`
 }
 
-/** Rows of 16 bytes, as `hexdump -C` prints them. */
+/** Formats bytes like `hexdump -C`, 16 bytes a row. */
 export function hexText(base64: string): string {
   const bytes = atob(base64)
   const rows: string[] = []

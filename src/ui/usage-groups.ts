@@ -1,4 +1,4 @@
-// Usage by tool, server, client or profile.
+// Groups usage by tool, server, client or profile.
 
 import type { UsageRow } from '../inspector/protocol.js'
 
@@ -14,13 +14,13 @@ export interface UsageGroup {
   readonly p95: number
   readonly argumentBytes: number
   readonly resultBytes: number
-  /** Estimated: a token for every four bytes. */
+  /** An estimate: one token for four bytes. */
   readonly tokens: number
 }
 
 const BYTES_OF_TOKEN = 4
 
-/** Those with most calls first. */
+/** Returns the groups, the one with most calls first. */
 export function grouped(rows: readonly UsageRow[], by: Grouping): UsageGroup[] {
   const groups = new Map<string, UsageRow[]>()
   for (const row of rows) {
@@ -62,7 +62,7 @@ function groupOf(name: string, rows: readonly UsageRow[]): UsageGroup {
   }
 }
 
-/** The end of the class in which the call of this rank is. */
+/** Returns the upper bound of the class that contains the call of this rank. */
 function quantile(times: UsageRow['times'], rank: number): number {
   let seen = 0
   for (const [ms, count] of times) {

@@ -1,4 +1,4 @@
-// How often, how long, and at what cost tools are called.
+// The number, the durations and the bytes of calls.
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

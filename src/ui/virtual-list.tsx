@@ -1,9 +1,9 @@
-// Items of one height, of which only those in sight are in the document. One of them is active; keys move it.
+// A list of items of one height. The document contains only the visible items. Keys change the active item.
 
 import type { ComponentChildren, JSX, RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-/** Items above and below those in sight. */
+/** The number of items above and below the visible ones. */
 const SPARE = 10
 
 interface VirtualListProps {
@@ -13,15 +13,15 @@ interface VirtualListProps {
   readonly count: number
   readonly itemHeight: number
   readonly active: number
-  /** Scrolls to the last item whenever there are more. */
+  /** Whether the list scrolls to the last item when `count` changes. */
   readonly follows?: boolean
   readonly header?: ComponentChildren
   readonly columns?: number
   readonly render: (index: number) => ComponentChildren
   readonly onMove: (index: number) => void
-  /** Returns whether the key means something here. */
+  /** Returns whether the owner of the list handled the key. */
   readonly onKey: (key: string) => boolean
-  /** The wheel is turned towards the first item. */
+  /** The person turns the wheel towards the first item while the list follows. */
   readonly onScrollBack?: () => void
 }
 
@@ -80,7 +80,7 @@ interface Sight {
   readonly height: number
 }
 
-/** The part of the box that is in sight, and the function that looks again. */
+/** Returns the visible part of the box, and the function that measures it again. */
 function useSight(box: RefObject<HTMLDivElement | null>): {
   readonly sight: Sight
   readonly look: () => void
@@ -100,7 +100,7 @@ function useSight(box: RefObject<HTMLDivElement | null>): {
   return { sight, look }
 }
 
-/** The active item after a key; undefined for a key that does not move. */
+/** Returns the active item after a key; undefined for a key that does not move. */
 function indexAfter(key: string, active: number, count: number, page: number): number | undefined {
   const moves: Readonly<Record<string, number>> = {
     ArrowDown: active + 1,

@@ -1,4 +1,4 @@
-// The Wire: the table of all frames, with its columns. `inspector/rows.ts` makes the facts of a row.
+// The Wire: the table of all frames. `inspector/rows.ts` makes the rows.
 
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -8,14 +8,14 @@ import { VirtualList } from './virtual-list.js'
 
 const ROW_HEIGHT = 24
 
-/** Between two counts that are read aloud. */
+/** The interval between two counts that a screen reader reads aloud. */
 const SPOKEN_MS = 5000
 
-/** So many characters of names and texts are laid out. */
+/** The most characters of names and texts in a cell. */
 const NAME_LENGTH = 80
 const TEXT_LENGTH = 160
 
-/** Of the names in the column of the route, so that both of its ends are seen. */
+/** The most characters of the names in the route, so that both ends are visible. */
 const CLIENT_LENGTH = 14
 const SERVER_LENGTH = 22
 
@@ -23,7 +23,7 @@ const columns = ['Time', 'From → to', 'Message', 'Id', 'Bytes', 'Took', 'Edits
 
 interface WireProps {
   readonly store: RowsStore
-  /** The frame of the active row; undefined follows the latest. */
+  /** The frame of the active row; undefined follows the latest frame. */
   readonly place: number | undefined
   readonly onPlace: (place: number | undefined) => void
   readonly selected: ReadonlySet<number>
@@ -158,7 +158,6 @@ function WireRow({ row, index, isActive, isSelected, onOpen }: WireRowProps): JS
   )
 }
 
-/** The two ends between which a frame passes. */
 export function routeOf({ hop, dir, client = '', service = '', schema }: Row): string {
   const other = hop === 'client' ? `client ${short(client, CLIENT_LENGTH)}` : short(service, SERVER_LENGTH)
   const proxy = schema === 'default' ? 'proxy' : `proxy/${schema}`
@@ -192,7 +191,7 @@ function Counts({ store, selected }: { readonly store: RowsStore; readonly selec
   )
 }
 
-/** The same for a screen reader, which reads each change aloud. */
+/** Repeats a text for a screen reader, at intervals, because a screen reader reads each change aloud. */
 function Spoken({ text }: { readonly text: string }): JSX.Element {
   const latest = useRef(text)
   const [spoken, setSpoken] = useState(text)
@@ -217,7 +216,7 @@ interface FiltersProps {
 function Filters({ store, onChange, children }: FiltersProps): JSX.Element {
   const { filter } = store
   const [text, setText] = useState(filter.text)
-  // One more search for each letter would be many.
+  // A short delay avoids one search for each letter.
   useEffect(() => {
     const timer = setTimeout(() => text !== filter.text && onChange({ ...filter, text }), 150)
     return () => clearTimeout(timer)
