@@ -100,55 +100,55 @@ interface Row {
 
 /** The number of lines of each room. A commit that raises a number names the feature in its message. */
 const linesMax = table(`
-  jsonrpc                | 2653
+  jsonrpc                | 2627
   folder                 | 5
   version                | 2
-  text                   | 614
-  runtime                | 889
-  mcp                    | 3311
-  calls                  | 719
-  mcp/eras               | 1056
-  transports             | 886
-  transports/http1       | 1517
-  transports/http-client | 1771
-  transports/http-server | 3721
-  upstream/contracts     | 745
-  upstream/process       | 1168
-  upstream/auth          | 331
-  login                  | 2464
-  upstream/server        | 4600
-  upstream/http          | 224
-  kept                   | 439
-  store                  | 1485
-  upstream/kinds         | 606
-  limits                 | 171
+  text                   | 609
+  runtime                | 882
+  mcp                    | 3274
+  calls                  | 709
+  mcp/eras               | 1047
+  transports             | 875
+  transports/http1       | 1497
+  transports/http-client | 1755
+  transports/http-server | 3692
+  upstream/contracts     | 734
+  upstream/process       | 1160
+  upstream/auth          | 329
+  login                  | 2459
+  upstream/server        | 4566
+  upstream/http          | 225
+  kept                   | 435
+  store                  | 1481
+  upstream/kinds         | 604
+  limits                 | 167
   real-runtime           | 47
-  config                 | 4259
-  lock                   | 645
-  log                    | 483
-  record                 | 254
-  events                 | 237
+  config                 | 4245
+  lock                   | 642
+  log                    | 480
+  record                 | 251
+  events                 | 236
   audit                  | 180
-  proxy/routing          | 1842
-  proxy/input            | 804
-  proxy/clients          | 1672
-  secrets                | 341
+  proxy/routing          | 1828
+  proxy/input            | 803
+  proxy/clients          | 1664
+  secrets                | 339
   policy                 | 418
-  proxy                  | 905
-  front-auth             | 1049
-  gateway                | 1485
-  metrics                | 924
+  proxy                  | 906
+  front-auth             | 1043
+  gateway                | 1479
+  metrics                | 912
   index                  | 49
-  replay                 | 1876
-  inspector              | 1959
-  ui                     | 1850
+  replay                 | 1869
+  inspector              | 1932
+  ui                     | 1851
   ask                    | 356
-  cli                    | 5142
+  cli                    | 5129
   cli/clients            | 1399
   servers                | 277
-  sandbox                | 5747
-  sandbox/egress         | 593
-  sandbox/guest          | 484
+  sandbox                | 5715
+  sandbox/egress         | 595
+  sandbox/guest          | 481
 `)
 
 function table(text: string): ReadonlyMap<string, Row> {

@@ -241,10 +241,10 @@ function mistake(message: string): Failure {
 export function argumentsOf(words: readonly string[], typeOf: (key: string) => string | undefined): string {
   const [first = '', ...others] = words
   if (first.trimStart().startsWith('{')) {
-    if (others.length > 0) throw mistake('nothing may stand behind the JSON object')
+    if (others.length > 0) throw mistake('no other argument may follow the JSON object')
     if (!isJson(first))
       throw mistake(
-        `the arguments are no JSON: ${first}; write {"key":"value"} in single quotes, or key=value`,
+        `the arguments are not JSON: ${first}; write {"key":"value"} in single quotes, or key=value`,
       )
     return first
   }

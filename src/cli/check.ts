@@ -25,7 +25,7 @@ const options = {
   config: configOption,
   host: listening.host,
   'allow-unauthenticated': listening['allow-unauthenticated'],
-  start: flag('Start every server too, and say what came of it'),
+  start: flag('Start every server too, and report the result'),
 }
 
 type CheckTask = Given<typeof options>
@@ -36,7 +36,7 @@ export const checkCommand = command({
   about: 'every problem of the configuration; starts nothing',
   group: 'SET UP',
   details: `Prints every problem of a configuration, and every server that cannot start, such as one
-whose program does not exist. With --start it also starts every server and says what came of it.
+whose program does not exist. With --start it also starts every server and reports the result.
 The exit code is 1 when there is a problem or a server failed; warnings do not count.`,
   examples: ['mcps-proxy check ./mcp.json', 'mcps-proxy check --start'],
   options,

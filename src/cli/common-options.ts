@@ -27,7 +27,7 @@ export const config: Option<string | undefined> = valued(
 
 export const schema: Option<string | undefined> = valued(
   'NAME',
-  'The group of servers that is meant (default: "default")',
+  'The group of servers to use (default: "default")',
 )
 
 const profile: Option<string | undefined> = valued('NAME', 'What this profile shows')

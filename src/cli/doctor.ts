@@ -46,12 +46,13 @@ function doctorCommand(
 export const doctorCommands = {
   doctor: doctorCommand({
     name: 'doctor',
-    about: 'starts each server once: why it fails, what mends it',
+    about: 'starts each server once: why it fails, how to fix it',
     group: 'SET UP',
     details: `Starts every server of a schema at the same time, or the one that is named, and says for each how
 long it took, what it speaks, how many tools it has and about how many tokens their definitions
-cost a model; or why it failed, with its last words and what mends that. What it learns is kept:
-the first client sees the lists at once. The exit code is 1 when a server failed.`,
+cost a model; or why it failed, with the last lines of its stderr and how to fix that. The proxy
+caches the lists, so that the first client sees them immediately. The exit code is 1 when a server
+failed.`,
     examples: ['mcps-proxy doctor', 'mcps-proxy doctor github', 'mcps-proxy list --profile review'],
   }),
   list: doctorCommand({
@@ -59,7 +60,7 @@ the first client sees the lists at once. The exit code is 1 when a server failed
     about: 'servers, their state and their tools',
     group: 'LOOK',
     details: `Starts every server of a schema at the same time, or the one that is named, and prints one line
-for each. The exit code is 1 when a server failed; doctor says what mends that.`,
+for each. The exit code is 1 when a server failed; doctor says how to fix that.`,
     examples: ['mcps-proxy list'],
   }),
 }

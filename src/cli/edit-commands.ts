@@ -76,7 +76,7 @@ export const editCommands = {
   add,
   remove: editCommand('remove', 'takes a server out of the configuration file'),
   enable: editCommand('enable', 'lets a server that was disabled start again'),
-  disable: editCommand('disable', 'keeps a server in the file, and starts it no more'),
+  disable: editCommand('disable', 'keeps a server in the file, but no longer starts it'),
 }
 
 /** The server's entry in the configuration file. @throws UsageError */

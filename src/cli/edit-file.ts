@@ -81,8 +81,8 @@ export async function offerStart(servers: {
 }): Promise<void> {
   const what = servers.name === undefined ? 'the servers' : 'the server'
   if (!isAtTerminal())
-    return print(`mcps-proxy doctor starts ${what} once, so that clients see the tools at once.`)
-  const answer = await askLine(`Start ${what} once now, so that clients see the tools at once? [Y/n] `)
+    return print(`mcps-proxy doctor starts ${what} once, so that clients see the tools immediately.`)
+  const answer = await askLine(`Start ${what} once now, so that clients see the tools immediately? [Y/n] `)
   if (/^n/i.test(answer)) return
   const { runDoctor } = await import('./doctor.js')
   await runDoctor({ ...servers, profile: undefined }, servers.name, true)

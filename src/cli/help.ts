@@ -31,7 +31,7 @@ Without a command the HTTP gateway starts.
 Configuration
   --config FILE, else the file that $MCPS_PROXY_CONFIG names, else ~/.mcps-proxy/config.json,
   else a built-in one with the bundled Time server.
-  The file is watched, and SIGHUP reads it at once: what changes in it is used without a restart.
+  The file is watched, and SIGHUP reads it immediately: changes need no restart.
 
   In the configuration of a client:
   { "mcpServers": { "mcps": { "command": "mcps-proxy", "args": ["stdio"] } } }

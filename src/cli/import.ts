@@ -112,7 +112,7 @@ async function importNow(command: ImportTask, path: string, folder: string): Pro
   if (command['dry-run']) return say('stdout', 'Nothing was changed (--dry-run).\n').then(() => 0)
   if (!command.yes && !isAtTerminal())
     throw new Failure(
-      'nothing was changed, because nobody can be asked here; --yes writes these changes',
+      'nothing was changed, because there is no terminal to ask on; --yes writes these changes',
       NOT_ASKED,
     )
   const isWanted = command.yes || /^y(?:es)?$/i.test(await askLine('Write these changes? [y/N] '))

@@ -157,7 +157,7 @@ async function listOnce(config: Configuration, each: Meant, runtime: Runtime): P
   const options = { runtime, profile: undefined, guard: recorder }
   const trial = await tryServer(config, each.schema, each.server, options)
   const isListed = recorder.listed !== undefined
-  const failure = trial.failure ?? (isListed ? undefined : (trial.warnings[0] ?? 'not every list came'))
+  const failure = trial.failure ?? (isListed ? undefined : (trial.warnings[0] ?? 'not every list arrived'))
   if (failure !== undefined) return { ...each, failure, listed: undefined }
   await tryServer(config, each.schema, each.server, { ...options, person: refusesAll })
   return { ...each, failure, listed: recorder.listed }

@@ -33,7 +33,7 @@ const loginOptions = {
   config,
   scope: valued("'SCOPES'", 'Scopes to ask for beside those that the server wants'),
   user,
-  'no-browser': flag('Open no browser, read the address that it was sent to'),
+  'no-browser': flag('Print the address for another browser instead of opening one'),
   device: flag('Show a code, which you enter on another device'),
   ...clientOptions,
 }
@@ -80,7 +80,7 @@ ISSUER#SUBJECT of one who logs in there.`,
 
 const logins = command({
   name: 'logins',
-  about: 'the logins that there are, and how long they last',
+  about: 'lists the logins, and how long they last',
   group: 'SET UP',
   details: 'Prints one line for each login, and no token.',
   examples: ['mcps-proxy logins'],
@@ -96,7 +96,7 @@ const logout = command({
   details:
     'The tokens are revoked where the authorization server can do that, and removed from this machine.',
   examples: ['mcps-proxy logout linear'],
-  options: { schema, config, user, force: flag('Remove the login here though it was not revoked') },
+  options: { schema, config, user, force: flag('Remove the login here even if it cannot be revoked') },
   first: namesServer,
   wordsMax: 1,
   run: (task) =>
@@ -131,7 +131,7 @@ async function targetOf(
   client: LoginClientInfo | undefined,
 ): Promise<Target> {
   if (/^https?:\/\//i.test(server)) {
-    if (!URL.canParse(server)) throw new Failure('that is no address of a server', 2)
+    if (!URL.canParse(server)) throw new Failure('that is not the address of a server', 2)
     return { name: new URL(server).host, url: server, settings: client }
   }
   const config = await loadWithSecrets({ path, env: process.env, servesHttp: false }, { schema, asks: true })

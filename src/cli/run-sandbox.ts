@@ -40,7 +40,7 @@ export const sandboxCommand = command({
   about: 'tools that run code and commands, isolated',
   group: 'SERVE',
   details: `Serves tools that run code and commands in sandboxes: over HTTP, port 8775, or --stdio.
---check says which runtimes can be used here, and what would mend the others.`,
+--check says which runtimes can be used here, and how to fix the others.`,
   examples: ['mcps-proxy sandbox --check', 'mcps-proxy sandbox --stdio'],
   options,
   conflicts: [['stdio', 'http'], ...servingConflicts],
@@ -85,10 +85,7 @@ function started(name: string): (events: EventSource<ProxyEvents>) => Promise<vo
         if (server !== name || (state !== 'ready' && state !== 'failed')) return
         stop()
         if (state === 'ready') resolve()
-        else
-          reject(
-            new Failure('the sandbox did not start; mcps-proxy sandbox --check says what would mend that'),
-          )
+        else reject(new Failure('the sandbox did not start; mcps-proxy sandbox --check says how to fix that'))
       })
     })
 }

@@ -59,7 +59,7 @@ const actions: Readonly<Record<string, Action>> = {
     await print(`${name} is set, in ${where}`)
     if (place === 'file')
       await note(
-        'no keyring of the system can be used, so the file, which only you can read, has the value as it is; npm install --global @napi-rs/keyring adds one where the system has it',
+        'no keyring of the system can be used, so the file, which only you can read, has the value unencrypted; npm install --global @napi-rs/keyring adds one where the system has it',
       )
   },
   list: async (_, store) => {

@@ -185,7 +185,7 @@ function warnOfTightLimits({ config, logger }: Run, processesMax: number): void 
 function warnOfClientOnStdin(program: string, logger: Logger): void {
   const { stdin } = process
   if (stdin.isTTY) return
-  const message = `a client speaks on stdin, which is not served: without a mode this serves HTTP; add --stdio to its arguments, for example: ${program} --stdio`
+  const message = `a client writes to stdin, but without --stdio only HTTP is served; add --stdio to its arguments, for example: ${program} --stdio`
   stdin.on('error', () => undefined)
   stdin.once('data', (chunk: Buffer | string) => {
     stdin.pause()

@@ -91,7 +91,7 @@ export class ServerEventLog {
     const count = (this.#failures.get(server) ?? 0) + 1
     this.#failures.set(server, count)
     if (count !== failuresLoggedMax || !this.#keepsFailing(server)) return
-    const message = `${count} starts in a row have failed, and the log names no further ones: ${event.message}`
+    const message = `${count} starts in a row have failed, and further ones are not logged: ${event.message}`
     this.#logger.sink({ level: 'error', service: server, message })
   }
 

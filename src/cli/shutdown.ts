@@ -86,7 +86,7 @@ export class Shutdown {
     this.#hasDeadline = true
     setTimeout(() => {
       try {
-        this.#log({ level: 'warn', message: 'closing takes too long: ending at once' })
+        this.#log({ level: 'warn', message: 'closing takes too long: exiting now' })
       } finally {
         this.#exit(this.verdict(0))
       }
@@ -96,7 +96,7 @@ export class Shutdown {
   #onSignal(signal: Signal): void {
     if (this.#isClosing) this.#exit(128 + constants.signals[signal])
     this.#isClosing = true
-    this.#log({ level: 'info', message: `${signal}: closing; once more ends at once` })
+    this.#log({ level: 'info', message: `${signal}: closing; a second signal exits immediately` })
     this.#ended.resolve(0)
   }
 

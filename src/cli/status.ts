@@ -29,7 +29,7 @@ type StatusTask = Given<typeof options>
 export const statusCommand = command({
   name: 'status',
   takes: '[URL]',
-  about: 'servers and clients of a gateway that runs',
+  about: 'servers and clients of a running gateway',
   group: 'LOOK',
   details: `Asks a running gateway (mcps-proxy http) for its servers and clients, and prints them. Without
 a URL it asks the host and port of the configuration, with the token of the configuration; another
@@ -106,7 +106,7 @@ async function statusAt({ origin, headers }: Place, timeoutMs: number): Promise<
   const status = response.status === 200 ? jsonTreeOf(body) : undefined
   if (status?.member('schemas') === undefined)
     throw new Failure(
-      `what answers at ${origin} is no mcps-proxy gateway (status ${response.status} for /api/status)`,
+      `the server at ${origin} is no mcps-proxy gateway (status ${response.status} for /api/status)`,
     )
   return status
 }

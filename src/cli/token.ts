@@ -97,7 +97,7 @@ const actions: Readonly<Record<string, Action>> = {
     await print(`${name} is revoked`)
     if (refusesEveryClient(await frontOf(config)))
       await note(
-        `it was the last token of the file, and a gateway without MCPS_PROXY_TOKEN refuses every client now; make a token with mcps-proxy token create, or take "tokens": [] out of ${path} and restart the gateway to serve without one`,
+        `it was the last token of the file, and a gateway without MCPS_PROXY_TOKEN refuses every client now; make a token with mcps-proxy token create, or remove "tokens": [] from ${path} and restart the gateway to serve without one`,
       )
   },
 }

@@ -87,7 +87,7 @@ export function loadConfig(options: LoadOptions = {}): Configuration {
   const config = resolveConfig(value, { ...options, ...about, env, home })
   const servers = [...config.schemas.values()].flatMap((schema) => schema.servers)
   if (!writableByOthers || servers.every(({ kind }) => kind !== 'stdio')) return config
-  const message = 'the file starts commands and others than its owner can write it; run chmod go-w on it'
+  const message = 'the file starts commands and other users can write it; run chmod go-w on it'
   return { ...config, warnings: [{ path: '', message }, ...config.warnings] }
 }
 

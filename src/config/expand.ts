@@ -61,7 +61,7 @@ export class Expansion {
     const value = this.text(written)
     if (!isRight(value))
       this.#wrong.push(
-        `${key} ${value === '' ? 'is empty' : 'is wrong'} once its variables are put in; it must be ${expected}`,
+        `${key} ${value === '' ? 'is empty' : 'is wrong'} after its variables are replaced; it must be ${expected}`,
       )
     return value
   }

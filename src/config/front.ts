@@ -49,7 +49,7 @@ export function readFront(at: Location, sources: ExpansionSources, use: FrontUse
   // The user revoked the last token. That must not open the front to everyone.
   if (refusesEveryClient(front) && use.isServed)
     at.at('tokens').warn(
-      'is empty, so the HTTP front refuses every client; make a token with mcps-proxy token create, or take this key out and restart to serve without one',
+      'is empty, so the HTTP front refuses every client; make a token with mcps-proxy token create, or remove this key and restart to serve without one',
     )
   return front
 }
@@ -72,8 +72,8 @@ export function neededReading(at: Location, sources: ExpansionSources, use: Fron
       if (missing === undefined && isRight(value)) return value
       const [problem, hint] =
         missing === undefined
-          ? ['has a value that cannot be used once its variables are put in', `must be ${expected}`]
-          : [`has no value: ${missing}`, 'set it, or take the key out']
+          ? ['has a value that cannot be used after its variables are replaced', `must be ${expected}`]
+          : [`has no value: ${missing}`, 'set it, or remove the key']
       if (isNeeded) place.problem(problem, hint)
       return isStore && !isNeeded ? text : undefined
     },

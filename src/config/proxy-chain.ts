@@ -48,7 +48,7 @@ export function loopProblems(
   return served.map((schema) => ({
     path: '',
     problem: `group "${schema}" of this file is served already by the proxy that started this one, and proxies would start each other without end`,
-    hint: `take the server that starts mcps-proxy out of the file, or name another file or group for it; ${hint}`,
+    hint: `remove the server that starts mcps-proxy from the file, or name another file or group for it; ${hint}`,
   }))
 }
 

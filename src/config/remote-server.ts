@@ -99,7 +99,7 @@ function checkPerUser(at: Location, { type, grant }: AuthValues, hasToken: boole
   if (at.at('isolation').value === 'shared')
     at.at('isolation').problem(
       'is "shared" beside "auth.perUser"',
-      'users with logins of their own share no session; take one of them out',
+      'users with logins of their own share no session; remove one of them',
     )
 }
 

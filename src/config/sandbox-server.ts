@@ -87,7 +87,7 @@ function checkValues(at: Location, values: Values): void {
   if (runtime === 'microsandbox-server' && at.at('network').value === 'none')
     at.at('network').problem(
       'is "none"',
-      'is not held by a microsandbox server: its own configuration decides; take the key out, or use another runtime',
+      'is not held by a microsandbox server: its own configuration decides; remove the key, or use another runtime',
     )
   if (runtime === 'microsandbox-server' && volumes.length > 0)
     at.at('volumes').warn('are handed to the microsandbox server unchecked: it opens them by itself')

@@ -293,8 +293,6 @@ function warnOfExpansion(at: Location, server: ServerConfig, expansion: Expansio
   // Other programs expand such a value: `$NAME` alone or behind a space.
   for (const [name, value] of Object.entries(values))
     if (/(?:^|\s)\$[A-Za-z_]\w*$/.test(value))
-      at.at(key)
-        .at(name)
-        .warn('is passed on as it stands; where a variable is meant, write ${NAME} in place of $NAME')
+      at.at(key).at(name).warn('is passed on unchanged; for a variable write ${NAME} in place of $NAME')
   if (server.unavailable !== undefined && !server.disabled) at.warn(`is disabled: ${server.unavailable}`)
 }

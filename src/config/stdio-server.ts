@@ -114,5 +114,5 @@ function folderOf(name: string, { source, schema }: ServerOrigin, folder: string
 function whyUnconfined(sandbox: ProcessSandbox | undefined): string | undefined {
   return sandbox === undefined || process.platform === 'linux'
     ? undefined
-    : `its "sandbox" needs Linux with bubblewrap, and this is ${process.platform}; take it out to run the program without a sandbox`
+    : `its "sandbox" needs Linux with bubblewrap, and this is ${process.platform}; remove it to run the program without a sandbox`
 }

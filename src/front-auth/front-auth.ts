@@ -236,7 +236,7 @@ const SHOWN_LENGTH_MAX = 200
 
 const descriptions = {
   expired: 'the token has expired',
-  audience: 'the token is for somebody else',
+  audience: 'the token is for another audience',
   invalid: 'the token is not valid',
 } as const
 

@@ -184,7 +184,7 @@ class IssuerKeys {
     this.#fetching ??= this.#ask()
       .catch((error: unknown) => {
         const remedy = jwksUri === undefined ? '; "jwksUri" can name them' : ''
-        const why = `the keys of ${issuer} cannot be had: ${errorText(error)}${remedy}`
+        const why = `the keys of ${issuer} cannot be fetched: ${errorText(error)}${remedy}`
         this.#failure = { why, atMs: this.#now() }
         throw new TokenProblem('unavailable', why)
       })

@@ -151,9 +151,8 @@ export class StartPages {
   }
 }
 
-const OVER = 'This login is over, or was begun in another browser. Ask for it again in your client.'
-const OTHER_PERSON =
-  'You are somebody else than the user of this login. Ask for a login in a client of your own.'
+const OVER = 'This login has ended, or was started in another browser. Start it again in your client.'
+const OTHER_PERSON = 'You are not the user of this login. Start a login in your own client.'
 const ENDS: ReadonlyMap<string, string> = new Map([
   ['/login/done', 'mcps-proxy has the answer. You can close this window.'],
   ['/login/refused', 'The login was refused. You can close this window.'],

@@ -407,7 +407,7 @@ function refuseOwnAddress(config: Configuration, front: FrontAddress): void {
       .map(({ name, url }) => ({
         path: `server "${name}" of group "${schema}"`,
         problem: `is this program's own address (${new URL(url).origin}) and leads back to that group, which would list its tools again without end`,
-        hint: 'take it out of the file',
+        hint: 'remove it from the file',
       })),
   )
   if (problems.length > 0) throw new ConfigError('CONFIG_LOOP', config.source, problems)

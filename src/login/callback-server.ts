@@ -91,7 +91,7 @@ export class CallbackServer implements LoginPages {
     if (pathname === this.#startPath && this.#address !== '') return this.#start(request, response)
     const state = searchParams.get('state')
     if (pathname !== '/callback' || state === null || state !== this.#state)
-      return page(response, 404, 'This login is over, or was not started here.')
+      return page(response, 404, 'This login has ended, or was not started here.')
     this.#state = undefined
     // This text is not from the authorization server. The log has its error, after a check of its identity.
     const words = searchParams.has('error')

@@ -115,7 +115,7 @@ async function authorize(
   await person.show(callback.startPage, begun.address)
   const pasted = person.paste?.().then((text) => parametersIn(text))
   const left = person.left?.then(() => {
-    throw new LoginError('it is not wanted any more')
+    throw new LoginError('it is no longer needed')
   })
   const answer = await within(
     Promise.race([callback.parameters, ...(pasted ? [pasted] : []), ...(left ? [left] : [])]),

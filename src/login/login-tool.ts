@@ -83,7 +83,7 @@ export class LoginTool {
     const over = ended.then((why) => ({ why }))
     const end = await within(over, Math.min(WAIT_MS_MAX, this.#leftMs(call)), this.#runtime)
     if (end === undefined) return tell(call, this.#words(await page))
-    if (end.why !== undefined) return tell(call, `The login came to nothing: ${end.why}`, true)
+    if (end.why !== undefined) return tell(call, `The login failed: ${end.why}`, true)
     tell(call, `Logged in. The tools of '${name}' are listed now.`)
   }
 

@@ -66,7 +66,7 @@ async function resourceMetadata(
 ): Promise<JsonObject | undefined> {
   const named = challenge?.get('resource_metadata')
   if (named !== undefined) {
-    if (!URL.canParse(named)) throw new LoginError('the server names an address of its metadata that is none')
+    if (!URL.canParse(named)) throw new LoginError('the server names an invalid address for its metadata')
     const found = await membersAt(new URL(named), http)
     if (found === undefined) throw new LoginError(`there is no metadata of the server at ${named}`)
     return found

@@ -198,7 +198,7 @@ export class ServerLogin {
     else
       this.#context.tell(
         'warn',
-        `its login came to nothing: ${this.#context.store.refusal(url)?.why ?? 'it has ended'}`,
+        `its login failed: ${this.#context.store.refusal(url)?.why ?? 'it has ended'}`,
       )
   }
 
@@ -251,7 +251,7 @@ export class ServerLogin {
     } catch (error) {
       if (this.#closing.signal.aborted) return
       this.#context.store.refused(this.#context.target.url, errorText(error))
-      this.#context.tell('warn', `its login came to nothing: ${errorText(error)}`)
+      this.#context.tell('warn', `its login failed: ${errorText(error)}`)
     } finally {
       this.#startPage = undefined
     }

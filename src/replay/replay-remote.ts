@@ -75,7 +75,7 @@ function targetOf({ url, headers, runtime, timeoutMs }: RemoteOptions): HttpTarg
     reconnectMs: 1000,
     // Header fields repeat the method and the name, but no arguments: the replay does not read the tool list.
     mirror: (message) => requestFields(message, () => []),
-    refusal: (status) => ({ message: `it refuses us (HTTP ${status})`, remedy: REMEDY }),
+    refusal: (status) => ({ message: `it refuses the request (HTTP ${status})`, remedy: REMEDY }),
     log: () => {},
     trace: undefined,
     refusals: new DoubtfulRefusals(),

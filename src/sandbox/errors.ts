@@ -28,13 +28,7 @@ const facts = {
   TEMPLATE_MISMATCH: ['arguments', 'session', 'low'],
   FILE_ACCESS_FAILED: ['failed', 'execution', 'low', 'Call list_files for what there is'],
   CONFIGURATION_ERROR: ['failed', 'configuration', 'high', 'Correct the configuration of the sandbox'],
-  SANDBOX_CREATION_FAILED: [
-    'failed',
-    'system',
-    'high',
-    'Call again',
-    'Look at what mcps-proxy sandbox --check says',
-  ],
+  SANDBOX_CREATION_FAILED: ['failed', 'system', 'high', 'Call again', 'Run mcps-proxy sandbox --check'],
   CONNECTION_ERROR: [
     'failed',
     'network',

@@ -71,11 +71,11 @@ export class Volumes {
     if (isTooWide(hostPath))
       return `${hostPath} would give the machine control of the host: choose a folder that holds nothing but what the machine needs`
     if (this.#folder.overlaps(hostPath))
-      return `${hostPath} and the state folder of the sandbox lie in each other`
+      return `${hostPath} and the state folder of the sandbox: one of them contains the other`
     for (const other of all) {
       if (other === volume) continue
-      if (overlap(other.guestPath, guestPath)) return `${guestPath} and ${other.guestPath} lie in each other`
-      if (overlap(other.hostPath, hostPath)) return `${hostPath} and ${other.hostPath} lie in each other`
+      if (overlap(other.guestPath, guestPath)) return within(guestPath, other.guestPath)
+      if (overlap(other.hostPath, hostPath)) return within(hostPath, other.hostPath)
     }
     return !isReadOnly && process.getuid?.() === 0 && this.#runAs === undefined
       ? `${hostPath} can be written to by no session, as each has a user of its own: add :ro, or set runAs to its owner`
@@ -126,7 +126,7 @@ function behindLink(hostPath: string): string {
 }
 
 function unopened(hostPath: string, code: string): string {
-  if (code === 'ENOENT') return `there is no ${hostPath} (ENOENT): make the folder, or take it out of volumes`
+  if (code === 'ENOENT') return `there is no ${hostPath} (ENOENT): make the folder, or remove it from volumes`
   if (code === 'ENOTDIR') return `${hostPath} is no folder: name the folder that holds it`
   return `${hostPath} cannot be opened (${code}): let the user of the service do that`
 }
@@ -139,6 +139,10 @@ export function isTooWide(path: string): boolean {
     FORBIDDEN_ON_HOST.some((forbidden) => covers(forbidden, path) || covers(path, forbidden)) ||
     covers(path, '/usr')
   )
+}
+
+function within(one: string, other: string): string {
+  return `${one} and ${other}: one of them contains the other`
 }
 
 export function overlap(one: string, other: string): boolean {

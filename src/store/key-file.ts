@@ -32,7 +32,7 @@ function make(path: string, secret: (bytes: number) => Buffer): string {
     rmSync(draft, { force: true })
   }
   const key = read(path)
-  if (key === undefined) throw new Error(`${path} is gone as soon as it was made`)
+  if (key === undefined) throw new Error(`${path} was removed directly after it was made`)
   return key
 }
 

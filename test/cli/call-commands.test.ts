@@ -44,8 +44,8 @@ describe('arguments', () => {
     [['i='], /"i" takes JSON of the type integer, not ""/],
     [['word'], /"word" is no argument; write key=value/],
     [['=x'], /"=x" is no argument/],
-    [['{"a":'], /the arguments are no JSON: \{"a":; write \{"key":"value"\}/],
-    [['{}', 'a=1'], /nothing may stand behind the JSON object/],
+    [['{"a":'], /the arguments are not JSON: \{"a":; write \{"key":"value"\}/],
+    [['{}', 'a=1'], /no other argument may follow the JSON object/],
   ] as const)
     test(`${words.join(' ')} is refused`, () => {
       assert.throws(

@@ -110,7 +110,7 @@ describe('--check --start', () => {
     assert.equal(code, 1)
     assert.match(
       out,
-      /^ {2}http:\/\/127\.0\.0\.1:9\/team {2}the keys of .* cannot be had: 127\.0\.0\.1:9 cannot be reached/m,
+      /^ {2}http:\/\/127\.0\.0\.1:9\/team {2}the keys of .* cannot be fetched: 127\.0\.0\.1:9 cannot be reached/m,
     )
   })
 
@@ -179,7 +179,7 @@ describe('a refused start', () => {
   const refusals: [string, (scope: Scope) => readonly string[], number][] = [
     ['a front that is open to the network', () => ['--http', '--host', '0.0.0.0'], 2],
     [
-      'an address that is none of this machine',
+      'an invalid address of this machine',
       () => ['--http', '--host', '192.0.2.1', '--allow-unauthenticated'],
       1,
     ],

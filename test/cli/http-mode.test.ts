@@ -105,8 +105,8 @@ describe('a client that speaks on stdin', () => {
       const proxy = new Spawned(process.execPath, [cli, ...args, '--port', '0', '--config', config])
       t.after(() => proxy.kill())
       proxy.write(hello)
-      await until(() => (isTold ? /without a mode/ : /JSON-RPC 2\.0 ready/).test(proxy.stderr))
-      const told = /a client speaks on stdin.*add --stdio.*mcps-proxy --stdio/
+      await until(() => (isTold ? /a client writes to stdin/ : /JSON-RPC 2\.0 ready/).test(proxy.stderr))
+      const told = /a client writes to stdin.*add --stdio.*mcps-proxy --stdio/
       assert.equal(told.test(proxy.stderr), isTold, proxy.stderr)
     })
 })

@@ -68,7 +68,7 @@ describe('token', () => {
     assert.equal((await run(folder, 'revoke', 'one')).err, '')
     assert.match(
       (await run(folder, 'revoke', 'two')).err,
-      /the last token of the file, and a gateway without MCPS_PROXY_TOKEN refuses every client now; .*take "tokens": \[\] out/,
+      /the last token of the file, and a gateway without MCPS_PROXY_TOKEN refuses every client now; .*remove "tokens": \[\] from/,
     )
     assert.deepEqual(fileOf(folder).tokens, [])
     assert.match((await run(folder, 'create', 'three')).err, /every client of the gateway needs one, and/)

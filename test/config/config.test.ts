@@ -285,10 +285,10 @@ describe('a configuration', () => {
     ])
     assert.deepEqual(read({ mcpServers: { s: one } }).server.stateKeys, [])
     assert.deepEqual(problemsOf(value), [
-      'server.stateKey|has no value: variable K is not set|set it, or take the key out',
+      'server.stateKey|has no value: variable K is not set|set it, or remove the key',
     ])
     assert.deepEqual(problemsOf(value, { K: 'short' }), [
-      'server.stateKey|has a value that cannot be used once its variables are put in|must be a text of at least 16 characters',
+      'server.stateKey|has a value that cannot be used after its variables are replaced|must be a text of at least 16 characters',
     ])
   })
 
@@ -521,7 +521,7 @@ describe('the file', () => {
     test(`of mode ${mode.toString(8)} ${warns ? 'is warned about' : 'is fine'}`, () => {
       const config = loadConfig({ path: file('mode.json', text, mode), env: {} })
       assert.equal(
-        config.warnings.some(({ message }) => message.includes('others than its owner')),
+        config.warnings.some(({ message }) => message.includes('other users can write it')),
         warns,
       )
     })

@@ -76,7 +76,7 @@ async function setup(
 
 const [expired, elsewhere, invalid] = [
   'the token has expired',
-  'the token is for somebody else',
+  'the token is for another audience',
   'the token is not valid',
 ]
 
@@ -151,7 +151,7 @@ describe('a token', () => {
     pass(3_629_000)
     assert.match(await outcomeOf(token), /#ann$/)
     pass(1000)
-    assert.match(await outcomeOf(token), /cannot be had/)
+    assert.match(await outcomeOf(token), /cannot be fetched/)
   })
 
   test('counts at the endpoint that it is for, under each of its paths', async (t) => {
@@ -274,7 +274,7 @@ describe('the keys of an issuer', () => {
     issuer.metadataPath = '/none'
     assert.match(
       await outcomeOf(issuer.token(claims())),
-      /cannot be had: 127\.0\.0\.1:\d+ answered with HTTP 503/,
+      /cannot be fetched: 127\.0\.0\.1:\d+ answered with HTTP 503/,
     )
   })
 

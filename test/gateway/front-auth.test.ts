@@ -97,7 +97,10 @@ const challenge = (path: string, scope: string, error = ''): string =>
 const invalid = (why: string): string => `error="invalid_token", error_description="${why}", `
 
 describe('a client that logs in', () => {
-  const [expired, elsewhere] = [invalid('the token has expired'), invalid('the token is for somebody else')]
+  const [expired, elsewhere] = [
+    invalid('the token has expired'),
+    invalid('the token is for another audience'),
+  ]
   const insufficient = challenge('/p/ops/mcp', 'mcp:read mcp:ops', 'error="insufficient_scope", ')
   const cases: [title: string, sent: Sent, scope: string | undefined, status: number, asked?: string][] = [
     ['without a token', {}, undefined, 401, challenge('/mcp', 'mcp:all')],

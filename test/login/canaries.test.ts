@@ -57,7 +57,7 @@ test('no secret of a login is said anywhere', async (t) => {
   server.revokeAll()
   assert.match(await call(), /needs a login/)
   await until(() =>
-    gateway.stderr.includes('came to nothing: the answer is that of another authorization server'),
+    gateway.stderr.includes('failed: the answer is that of another authorization server'),
   )
   server.options = { echoes: true, opens: [], challenge: '' }
   await call()

@@ -95,7 +95,7 @@ describe('an automatic login', () => {
   test('is not asked for again after a refusal, unless a call needs it', async (t) => {
     const at = await place(t, { refusesLogin: true })
     void at.automatic().ask(false)
-    await until(() => at.log.some((line) => line.includes('came to nothing: access_denied')))
+    await until(() => at.log.some((line) => line.includes('login failed: access_denied')))
     const own = at.automatic()
     void own.ask(false)
     await new Promise((resolve) => setImmediate(resolve))
@@ -114,7 +114,7 @@ describe('an automatic login', () => {
     const { client } = await attach()
     await client.open()
     await client.request('tools/list')
-    await until(() => log.some(({ message }) => message.includes('came to nothing')))
+    await until(() => log.some(({ message }) => message.includes('login failed')))
     assert.deepEqual([proxy.status()[0]?.state, at.tabs().length], ['login-required', 1])
     at.server.options = {}
     const refused = await client.call('guarded__hello')

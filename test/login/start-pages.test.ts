@@ -133,7 +133,7 @@ describe('the pages at which users log in', () => {
     const [ann, bob] = [new Browser('ann', here), new Browser('bob', here)]
     // Bob opens the link of Ann.
     const opened = await bob.open(page)
-    assert.deepEqual([opened.status, /somebody else/.test(opened.text)], [403, true])
+    assert.deepEqual([opened.status, /not the user of this login/.test(opened.text)], [403, true])
     assert(!bob.seen.some((address) => address.startsWith(guard.origin)))
     // Ann shows who she is, and hands the address of the server's login to Bob.
     const { text: atServer } = await ann.open(page, guard.origin)

@@ -102,18 +102,18 @@ describe('a login in a browser', { skip: noBrowser }, () => {
   })
 
   const cases: readonly [string, AuthorizationOptions, string, RegExp][] = [
-    ['that was refused says so', { refusesLogin: true }, refused, /its login came to nothing: access_denied/],
+    ['that was refused says so', { refusesLogin: true }, refused, /its login failed: access_denied/],
     [
       'that was refused in hostile words runs none of them',
       { callback: { error: 'access_denied', error_description: hostile, code: '' } },
       refused,
-      /its login came to nothing: access_denied/,
+      /its login failed: access_denied/,
     ],
     [
       'with the answer of another server shows nothing of it',
       { iss: `https://evil.example/${hostile}`, callback: { error: hostile, error_description: hostile } },
       refused,
-      /came to nothing: the answer is that of another authorization server/,
+      /failed: the answer is that of another authorization server/,
     ],
     ['at a page that attacks the callback is made', { page: intruder }, done, /logged in at 127\.0\.0\.1/],
   ]

@@ -44,7 +44,7 @@ describe('where a token is asked for', () => {
     for (let call = 0; call < 27; call++) statuses.push(await asks(await dial(t, served), post(served.port)))
     assert.deepEqual(new Set(statuses), new Set([200]))
     assert.deepEqual(served.warnings, [
-      'all 128 connections that there may be are in use: the oldest that has not shown the token is closed for a new one, here one of 127.0.0.2',
+      'all 128 allowed connections are in use: the oldest that has not shown the token is closed for a new one, here one of 127.0.0.2',
     ])
   })
 
@@ -120,7 +120,7 @@ describe('where every connection is in use', () => {
     const refused = new Wire(t, served.port)
     await until(() => refused.isEnded)
     assert.ok([...waiting, ...resting.slice(0, 2)].every(({ isEnded }) => !isEnded))
-    assert.match(served.warnings[0] ?? '', /the one that has rested longest is closed for a new one$/)
+    assert.match(served.warnings[0] ?? '', /the one that has been idle longest is closed for a new one$/)
   })
 
   test('a body that comes later than its head is a whole request too', async (t) => {

@@ -122,7 +122,7 @@ class Reading {
   }
 
   #set(key: string, to: string, value: unknown): void {
-    if (Object.hasOwn(this.#entry, to)) throw new Stays(`"${key}" says again what another member says`)
+    if (Object.hasOwn(this.#entry, to)) throw new Stays(`"${key}" repeats another member`)
     this.#entry[to] = value
   }
 

@@ -202,7 +202,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   stray(frame: ResponseFrame): void {
-    this.#log(`an answer with id ${frame.id ?? 'null'} that nobody waits for`)
+    this.#log(`an answer with id ${frame.id ?? 'null'} that belongs to no open request`)
   }
 
   batch(line: Line, reply: Reply): void {

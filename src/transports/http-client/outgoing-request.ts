@@ -70,7 +70,7 @@ export class OutgoingRequest implements ClientSocketUser {
 
   again(): void {
     this.#state = 'held'
-    if (this.#isAbandoned) return this.#fail(failure('TRANSPORT_IO', 'it was taken back'))
+    if (this.#isAbandoned) return this.#fail(failure('TRANSPORT_IO', 'it was cancelled'))
     const { credentials, trace, timers } = this.#session.target
     if (trace !== undefined) this.#startedAt = timers.now()
     const credential = credentials?.credential()

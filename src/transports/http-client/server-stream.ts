@@ -104,7 +104,7 @@ export class ServerStream implements StreamOwner {
     const base = this.#session.url
     const url = resolvedAddress(address, base)
     if (url?.origin !== base.origin) {
-      const where = url === undefined ? 'an address that is none' : `an address at ${url.origin}`
+      const where = url === undefined ? 'an invalid address' : `an address at ${url.origin}`
       return this.#link.end(failure('TRANSPORT_ANSWER', `it names ${where} for messages, which is refused`))
     }
     this.#timer?.cancel()

@@ -77,7 +77,7 @@ export interface GuardRemedies {
 const anybody: Sender = { principal: 'anybody' }
 
 /** The same text for every token, so that no client learns which tokens existed. */
-const tokenNotAccepted = 'The bearer token is not known, or has ended'
+const tokenNotAccepted = 'The bearer token is unknown, or has expired'
 
 /** Only the answer to a request with a token names an error (RFC 6750, section 3.1). */
 function plainChallenge(told: string | undefined): string {

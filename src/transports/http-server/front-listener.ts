@@ -161,15 +161,12 @@ export class FrontListener implements FrontServer {
     const [stranger, network] = ofMost([...this.#strangers], ([, each]) => each)[0] ?? []
     const closed = stranger ?? this.#longestResting()
     let goes = 'a new one is refused'
-    if (closed !== undefined) goes = 'the one that has rested longest is closed for a new one'
+    if (closed !== undefined) goes = 'the one that has been idle longest is closed for a new one'
     if (network !== undefined) {
       const what = this.#hasToken() ? 'has not shown the token' : 'has sent no request'
       goes = `the oldest that ${what} is closed for a new one, here one of ${network}`
     }
-    this.#notices.note(
-      'full',
-      `all ${this.#connections.size} connections that there may be are in use: ${goes}`,
-    )
+    this.#notices.note('full', `all ${this.#connections.size} allowed connections are in use: ${goes}`)
     if (closed === undefined) return false
     this.know(closed)
     closed.cut()

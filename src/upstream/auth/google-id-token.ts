@@ -43,7 +43,7 @@ export async function findGoogleCredentials(
     throw authError(
       token === ''
         ? `The credentials give no ID token; ${WITHOUT_ID_TOKEN}`
-        : 'Authentication failed: what was given as an ID token is none',
+        : 'Authentication failed: the response is not an ID token',
     )
   }
 }

@@ -274,7 +274,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   /** Cancels a request that has no time limit. */
   giveUp(id: RequestId): void {
     this.#peer.retire(id)
-    this.#cancelRequest(id, 'nobody waits for it any more')
+    this.#cancelRequest(id, 'it is no longer needed')
   }
 
   async #answer(
@@ -542,7 +542,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     else if (row.capability === undefined) this.#peer.reply(frame.id, '{}')
     else if (stream !== undefined && this.about.isAbandoned(stream)) {
       this.#peer.refuse(frame.id, methodNotFound(frame.method))
-      this.#context.tell('debug', `${frame.method} was refused: nobody waits for the call that it is about`)
+      this.#context.tell('debug', `${frame.method} was refused: the call that it belongs to has ended`)
     } else {
       this.firstQuestions?.onCall(frame.id)
       this.#lane.onRequest(frame, row, this, during?.call)
@@ -554,7 +554,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     const row = serverNotifications.get(frame.method)
     if (this.isStateless && this.listening?.onNotification(frame, row) === true) return
     if (row?.does !== 'progress') this.#lane.onNotification(frame, row, this, during?.call)
-    else if (!this.#progressed(frame)) this.#context.tell('debug', 'progress that nobody waits for')
+    else if (!this.#progressed(frame)) this.#context.tell('debug', 'progress that belongs to no open request')
   }
 
   response(frame: ResponseFrame, sent: SentCall): void {
@@ -597,7 +597,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   stray(frame: ResponseFrame): void {
     this.#noise.message()
     if (frame.id !== undefined) this.about.answered(frame.id)
-    this.#context.tell('debug', 'an answer that nobody waits for', { id: frame.id })
+    this.#context.tell('debug', 'an answer that belongs to no open request', { id: frame.id })
   }
 
   batch(line: Line): void {

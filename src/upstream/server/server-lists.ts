@@ -460,7 +460,7 @@ export class ServerLists {
     const reason = error instanceof UpstreamError ? error.reason : undefined
     const body = error instanceof UpstreamError && reason === 'login-required' ? error.body : undefined
     this.#failures.set(kind, { message, reason, body })
-    const kept = this.items(kind).length === 0 ? '' : '; what was known of it stays'
+    const kept = this.items(kind).length === 0 ? '' : '; its earlier list stays'
     // A stopping server cannot list, which deserves no warning.
     this.#context.tell(reason === 'shutting-down' ? 'debug' : 'warn', `${message}${kept}`)
   }

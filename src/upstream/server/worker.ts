@@ -465,7 +465,7 @@ export class Worker {
         connection = await this.#opened(attempt)
       }
       this.#expect(attempt)
-      if (connection === undefined) throw this.#down('closed', 'ends whenever it is started')
+      if (connection === undefined) throw this.#down('closed', 'ends after every start')
       if (!connection.isOpen) throw connection.failure
       this.#to({ kind: 'ready', connection, startedAt, readyAt: runtime.now() })
       restarts.succeeded(startedAt)
@@ -512,8 +512,8 @@ export class Worker {
       return connection
     } catch (error) {
       if (!connection.endedOnProbe) throw error
-      const how = `${connection.failure.message} when it was asked what it speaks`
-      this.#context.tell('debug', `${how}; starting it anew without that`)
+      const how = `${connection.failure.message} when it was asked for its protocol version`
+      this.#context.tell('debug', `${how}; starting it again without that request`)
       await this.#stop(connection)
       attempt.connection = undefined
       this.#expect(attempt)
@@ -549,7 +549,7 @@ export class Worker {
     this.#hasCrashed = true
     if (opens) {
       const seconds = Math.round(limits.restart.holdMs / 1000)
-      this.#context.tell('error', `it keeps crashing: left alone for ${seconds} s`)
+      this.#context.tell('error', `it keeps crashing: no start for ${seconds} s`)
     }
     this.#wait(restart ? restarts.waitMs : undefined)
   }

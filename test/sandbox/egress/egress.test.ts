@@ -378,7 +378,7 @@ describe('connections', () => {
     }
   })
 
-  test('that nobody waits for any more are no refusals', async () => {
+  test('that belongs to no open request any more are no refusals', async () => {
     const scene = new Scene()
     scene.isSlow = true
     const program = await scene.ask(TUNNEL)

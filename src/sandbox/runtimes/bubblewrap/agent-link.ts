@@ -125,7 +125,7 @@ export class AgentLink {
     const lines = this.#reader.push(chunk)
     if (lines === undefined) return this.#break('a report is too long')
     for (const line of lines)
-      if (this.#end === undefined && !this.#take(line)) this.#break('a report that is none')
+      if (this.#end === undefined && !this.#take(line)) this.#break('an invalid report')
   }
 
   /** Returns false for a report that no honest agent sends. */

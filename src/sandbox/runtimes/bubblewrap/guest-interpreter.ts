@@ -54,7 +54,7 @@ function usual(language: SandboxLanguage, programs: readonly string[]): string {
 function located(path: string, language: SandboxLanguage): GuestInterpreter {
   if (!isBinary(path))
     throw misconfigured(
-      `${path} is no ${language} that can be run: name the program itself, and no script that starts it`,
+      `${path} is no ${language} that can be run: name the program itself, and not a script that starts it`,
     )
   const real = realpathSync(path)
   if (language === 'node') return { program: real, paths: isInSystem(real) ? [] : [real] }

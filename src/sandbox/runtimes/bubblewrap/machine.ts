@@ -92,7 +92,10 @@ class BubblewrapMachine implements HostMachine {
     this.#memoryKills = new MemoryKills(host.scopes && groupOf(child.pid ?? 0))
     this.#env = variables(spec)
     this.link = new AgentLink(child, pipes, runtime, (how) =>
-      this.#end({ reason: 'died', message: `what starts its programs was tampered with: ${how}` }),
+      this.#end({
+        reason: 'died',
+        message: `the program that starts its programs was changed from inside: ${how}`,
+      }),
     )
     this.ended = child.exited.then(async () => {
       const end = this.#reason ?? this.#ownEnd()
