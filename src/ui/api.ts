@@ -43,8 +43,18 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
+type NameOf<Line> = Line extends FeedLine ? keyof Line : never
+
+const lineNames: Record<NameOf<FeedLine>, true> = {
+  hello: true,
+  frames: true,
+  older: true,
+  skipped: true,
+  counts: true,
+}
+
 function isFeedLine(value: unknown): value is FeedLine {
-  return isRecord(value) && ['hello', 'frames', 'skipped', 'counts'].some((name) => name in value)
+  return isRecord(value) && Object.keys(lineNames).some((name) => name in value)
 }
 
 /** Reads the feed until it ends or `signal` fires. */
