@@ -129,11 +129,15 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
     const call = (): Promise<unknown> =>
       client.callTool({ name: 'everything__echo', arguments: { message: 'm' } })
     for (let n = 0; n < 20; n++) await Promise.all(Array.from({ length: 40 }, call))
-    await page
-      .getByRole('status')
-      .getByText(/^[3-9],\d{3} frames/)
-      .waitFor()
+    const isFull = (each: Page): Promise<void> =>
+      each
+        .getByRole('status')
+        .getByText(/^[3-9],\d{3} frames/)
+        .waitFor()
+    await isFull(page)
     assert((await page.getByRole('row').count()) < 150)
+    // A page that opens later gets the newest frames first, and then the older ones.
+    await isFull(await open(t))
   })
 
   test('restarts a server by keyboard, after a question', async (t) => {
