@@ -109,14 +109,14 @@ const linesMax = table(`
   calls                  | 709
   mcp/eras               | 1047
   transports             | 875
-  transports/http1       | 1497
-  transports/http-client | 1755
-  transports/http-server | 3692
+  transports/http1       | 1500
+  transports/http-client | 1756
+  transports/http-server | 3695
   upstream/contracts     | 734
   upstream/process       | 1160
   upstream/auth          | 329
-  login                  | 2459
-  upstream/server        | 4566
+  login                  | 2465
+  upstream/server        | 4567
   upstream/http          | 225
   kept                   | 435
   store                  | 1481
@@ -131,7 +131,7 @@ const linesMax = table(`
   audit                  | 180
   proxy/routing          | 1828
   proxy/input            | 803
-  proxy/clients          | 1664
+  proxy/clients          | 1667
   secrets                | 339
   policy                 | 418
   proxy                  | 906

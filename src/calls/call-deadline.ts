@@ -84,7 +84,7 @@ export class CallDeadline {
   }
 
   /** Ends all questions, because the server that asked does not work on the call any more. */
-  goOn(clock: Pick<Clock, 'now'>): void {
+  resumeAll(clock: Pick<Clock, 'now'>): void {
     if (this.#questions === 0) return
     this.#questions = 1
     this.resume(clock.now())

@@ -66,7 +66,7 @@ export class CallQueue<T> implements CallHolder {
     this.#waiting.delete(call)
     this.#bytes -= waiting.bytes
     if (this.#waiting.size === 0) this.#deadlines.stop()
-    return call.settled ? undefined : waiting.value
+    return call.isSettled ? undefined : waiting.value
   }
 
   takeAll(isWanted: (call: Call) => boolean = () => true): T[] {

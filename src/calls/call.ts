@@ -66,11 +66,11 @@ export interface ReturnedInput {
 export interface Asker {
   readonly service: string
   /** Passes the client's answer to the server, which knows its request as `id`. */
-  answered(frame: ResponseFrame, id: RequestId): void
+  onAnswer(frame: ResponseFrame, id: RequestId): void
   /** Tells the server that no client will answer its request. */
-  refused(id: RequestId, error: ErrorBody): void
+  onRefusal(id: RequestId, error: ErrorBody): void
   /** Passes the client's progress on a server's request; the token is the server's own. */
-  progressed(frame: NotificationFrame, edits: readonly Edit[]): void
+  onProgress(frame: NotificationFrame, edits: readonly Edit[]): void
 }
 
 /** A request from a server to a client. */
@@ -121,7 +121,7 @@ export interface CallHolder {
   /** Called when the client needs no answer any more; `frame` is the client's notification, if it sent one. */
   cancel(frame: NotificationFrame | undefined, call: Call): void
   /** Called when the call ends; copies to the call the facts that only the holder has. */
-  settling?(call: Call): void
+  onSettling?(call: Call): void
 }
 
 /** May refuse a call before the proxy does anything for it. */
@@ -138,11 +138,11 @@ export interface CallOwner {
   /** Splices one item of a list for the call; the forward tap sees it. */
   splice?(line: Line, edits: readonly Edit[]): Uint8Array
   /** Called once, when the call has ended. */
-  settled(call: Call, outcome: Outcome): void
+  onSettled(call: Call, outcome: Outcome): void
   /** Called when the server has questions. Absent if the client cannot be asked, and for attempts of a parent call. */
-  needsInput?(call: Call, needed: InputNeeded): void
+  onInputNeeded?(call: Call, needed: InputNeeded): void
   /** Called when another owner gets the call; this owner gets `by` in its place. */
-  replaced?(call: Call, by: Call): void
+  onReplaced?(call: Call, by: Call): void
 }
 
 export class Call implements CallHolder {
@@ -214,7 +214,7 @@ export class Call implements CallHolder {
     return this.frame.line.length
   }
 
-  get settled(): boolean {
+  get isSettled(): boolean {
     return this.#settled
   }
 
@@ -239,7 +239,7 @@ export class Call implements CallHolder {
   /** Gives the call to another owner. The old owner gets a call of the same request, which ends separately. */
   handOver(owner: CallOwner): Call {
     const request = this.#twin(this.#owner)
-    this.#owner.replaced?.(this, request)
+    this.#owner.onReplaced?.(this, request)
     this.#owner = owner
     return request
   }
@@ -271,9 +271,9 @@ export class Call implements CallHolder {
   settle(outcome: Outcome): void {
     if (this.#settled) return
     this.#settled = true
-    this.holder?.settling?.(this)
+    this.holder?.onSettling?.(this)
     this.holder = undefined
-    this.#owner.settled(this, this.apartUris === undefined ? outcome : withApart(outcome, this.apartUris))
+    this.#owner.onSettled(this, this.apartUris === undefined ? outcome : withApart(outcome, this.apartUris))
   }
 
   tell(frame: NotificationFrame, edits: readonly Edit[]): void {
@@ -291,11 +291,11 @@ export class Call implements CallHolder {
   }
 
   /** Handles the questions of the server. The call has no holder until it is resumed. */
-  needsInput(needed: InputNeeded): void {
+  requestInput(needed: InputNeeded): void {
     if (this.#settled) return
     this.holder = undefined
-    if (this.#owner.needsInput !== undefined) this.#owner.needsInput(this, needed)
-    else if (this.#parent !== undefined) this.#parent.needsInput(needed)
+    if (this.#owner.onInputNeeded !== undefined) this.#owner.onInputNeeded(this, needed)
+    else if (this.#parent !== undefined) this.#parent.requestInput(needed)
     else this.fail(inputRefused(needed.service))
   }
 

@@ -26,7 +26,7 @@ export async function learnLists(path: string, name: string): Promise<number> {
   refuseLoop(config, [schema.name], process.env)
   return withChildren(config, [schema.name], async ({ runtime, interrupted }) => {
     const lock = new FileLock(keptLock(config, schema, process.env), runtime)
-    if (!lock.tryTake()) return 0
+    if (!lock.tryAcquire()) return 0
     try {
       await setTimeout(PREDECESSOR_MS)
       const gate = new StartGate(config.processesMax ?? limits.upstream.processesMax, runtime)
@@ -39,7 +39,7 @@ export async function learnLists(path: string, name: string): Promise<number> {
       await Promise.race([all, isOver(), interrupted])
       return 0
     } finally {
-      lock.free()
+      lock.release()
     }
   })
 }

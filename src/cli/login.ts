@@ -242,7 +242,7 @@ async function leave(
   runtime: LoginRuntime,
 ): Promise<number> {
   const whose = store.user === undefined ? '' : ` of '${store.user}'`
-  const { kept, isRevocable } = await store.alone(url, async () => {
+  const { kept, isRevocable } = await store.withLock(url, async () => {
     // A process that renewed the tokens meanwhile has stored new ones, and those must be revoked.
     const login = store.read(url)
     if (login === undefined) throw new LoginError(`there is no login to '${name}'${whose}`)

@@ -105,7 +105,7 @@ export function isWarmingUp(
     const now = runtime.now()
     if (now - lookedAt >= LOOK_MS) {
       lookedAt = now
-      names = lock.isTaken ? unlistedServers(config, schema, runtime.env).map(({ name }) => name) : []
+      names = lock.isActive ? unlistedServers(config, schema, runtime.env).map(({ name }) => name) : []
     }
     return names.includes(server)
   }

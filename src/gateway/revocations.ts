@@ -15,7 +15,7 @@ const READ_EVERY_MS = 60_000
 /** More than the tokens of a configuration. */
 const TOKENS_MAX = 10_000
 
-type Instances = Pick<Cluster, 'store' | 'on' | 'tellAll'>
+type Instances = Pick<Cluster, 'store' | 'on' | 'broadcast'>
 
 /** Unknown until the store has answered. */
 type TokenState = 'valid' | 'revoked' | 'unknown'
@@ -25,7 +25,7 @@ const TOPIC = 'revoked'
 /** Running instances refuse the token from now on, others after their start. @throws StoreAway */
 export function revokeEverywhere(cluster: Instances, sha256: string): Promise<void> {
   // The commands of one process reach the store in their order.
-  cluster.tellAll(Buffer.from(sha256), TOPIC)
+  cluster.broadcast(Buffer.from(sha256), TOPIC)
   return cluster.store.put(keyOf(sha256), Buffer.of(1), KEPT_MS)
 }
 

@@ -19,7 +19,13 @@ import { LoginError } from './login-error.js'
 import { type LoginHttp, type LoginRuntime, loginHttp } from './login-http.js'
 import { type LoginPlace, findLogin, serverMetadata } from './metadata.js'
 import type { LoginContext } from './server-login.js'
-import { type HeldToken, TokenRequests, type Tokens, clientElsewhere, heldToken } from './token-requests.js'
+import {
+  type AccessToken,
+  TokenRequests,
+  type Tokens,
+  clientElsewhere,
+  accessTokenOf,
+} from './token-requests.js'
 
 /** The time in milliseconds before a refused grant is requested again. An earlier request would be refused too. */
 const REFUSED_MS = 30_000
@@ -46,7 +52,7 @@ export class GrantCredentials implements HttpCredentials {
   #scopes: readonly string[] = []
   /** Scopes that the server named when it refused single requests. */
   #more: readonly string[] = []
-  #held: HeldToken | undefined
+  #token: AccessToken | undefined
   #fetching: Promise<Credential> | undefined
   /** The authorization server that received the client secret. No other server may receive it. */
   #issuer: string | undefined
@@ -58,7 +64,7 @@ export class GrantCredentials implements HttpCredentials {
   }
 
   credential(): Credential | undefined | Promise<Credential | undefined> {
-    const held = this.#held
+    const held = this.#token
     if (held === undefined || this.#context.runtime.wallNow() < held.endsAt) return held?.credential
     return this.#fetch()
   }
@@ -67,7 +73,7 @@ export class GrantCredentials implements HttpCredentials {
     const challenge = bearerChallenge(refusal.challenges)
     if (refusal.status === 403 && challenge?.get('error') !== 'insufficient_scope') return undefined
     // Another request got a new token in the meantime.
-    if (this.#held !== undefined && sent?.secret !== this.#held.credential.secret) return 'again'
+    if (this.#token !== undefined && sent?.secret !== this.#token.credential.secret) return 'again'
     const [before, more] = [this.#scopes, this.#more]
     if (refusal.status === 401) this.#challenge = challenge
     else {
@@ -112,13 +118,13 @@ export class GrantCredentials implements HttpCredentials {
     const startedAt = this.#context.runtime.now()
     try {
       const { accessToken, expiresIn = Number.POSITIVE_INFINITY } = await this.#tokens()
-      this.#held = heldToken(accessToken, this.#context.runtime.wallNow(), expiresIn * 1000)
+      this.#token = accessTokenOf(accessToken, this.#context.runtime.wallNow(), expiresIn * 1000)
       this.#refusal = undefined
       this.#context.tell(
         'debug',
         `it has a new access token after ${Math.round(this.#context.runtime.now() - startedAt)} ms`,
       )
-      return this.#held.credential
+      return this.#token.credential
     } catch (error) {
       if (!(error instanceof LoginError) || !error.isRefusal)
         throw new TransportError('TRANSPORT_TOKEN', `no token: ${errorText(error)}`)

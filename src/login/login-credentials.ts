@@ -18,7 +18,7 @@ import { LoginError, loginCommand } from './login-error.js'
 import { loginHttp } from './login-http.js'
 import type { Login } from './login-store.js'
 import type { LoginContext, ServerLogin } from './server-login.js'
-import { type HeldToken, TokenRequests, heldToken } from './token-requests.js'
+import { type AccessToken, TokenRequests, accessTokenOf } from './token-requests.js'
 
 /** The time in milliseconds before a failed renewal is repeated, while the token is still valid. */
 const RENEW_AGAIN_MS = 30_000
@@ -42,7 +42,7 @@ const calls: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resour
 /** The server chooses the scope, and a person may copy the command that contains it into a shell. */
 const plainScope = /^[\w.:/*@+-]+$/
 
-interface Held extends HeldToken {
+interface StoredToken extends AccessToken {
   readonly login: Login
   /** Milliseconds since 1970. Infinity if the token has no known end. */
   readonly renewAt: number
@@ -61,9 +61,9 @@ export class LoginCredentials implements HttpCredentials {
   #more: readonly string[] = []
   #tabs = 0
   #tabsUntil = Number.NEGATIVE_INFINITY
-  #held: Held | undefined
+  #token: StoredToken | undefined
   #version = ''
-  #lookedAt = Number.NEGATIVE_INFINITY
+  #readAt = Number.NEGATIVE_INFINITY
   #isNeeded = false
   #renewing: Promise<Credential | undefined> | undefined
   #failedAt = Number.NEGATIVE_INFINITY
@@ -97,7 +97,7 @@ export class LoginCredentials implements HttpCredentials {
 
   credential(): Credential | undefined | Promise<Credential | undefined> {
     try {
-      this.#lookIfChanged()
+      this.#readIfChanged()
     } catch (error) {
       return Promise.reject(authError(errorText(error)))
     }
@@ -105,7 +105,7 @@ export class LoginCredentials implements HttpCredentials {
   }
 
   #current(): Credential | undefined | Promise<Credential | undefined> {
-    const held = this.#held
+    const held = this.#token
     if (held === undefined) return undefined
     const now = this.#context.runtime.wallNow()
     if (now >= held.endsAt) return this.#renew(held)
@@ -123,12 +123,12 @@ export class LoginCredentials implements HttpCredentials {
     if (isTooLittle && challenge?.get('error') !== 'insufficient_scope') return undefined
     try {
       if (isTooLittle) return sent && challenge && (await this.#stepUp(sent, challenge))
-      this.#look()
-      if (this.#held === undefined)
+      this.#read()
+      if (this.#token === undefined)
         return challenge === undefined && sent === undefined ? undefined : await this.#awaited(refusal)
       // Another process renewed the token or logged in. That newer token may have expired too.
-      if (this.#held.credential.secret !== sent?.secret) return 'other'
-      return (await this.#renew(this.#held)) === undefined ? await this.#awaited(refusal) : 'again'
+      if (this.#token.credential.secret !== sent?.secret) return 'other'
+      return (await this.#renew(this.#token)) === undefined ? await this.#awaited(refusal) : 'again'
     } catch (error) {
       return error instanceof TransportError ? error : authError(errorText(error))
     }
@@ -138,8 +138,8 @@ export class LoginCredentials implements HttpCredentials {
   async #awaited({ rpc = '' }: CredentialRefusal): Promise<CredentialVerdict> {
     if (!calls.has(rpc) || this.#help === undefined) return this.#needed()
     await within(this.#help.ask(true, [], this.#version), PERSON_MS, this.#context.runtime)
-    this.#look()
-    return this.#held === undefined ? this.#needed() : 'again'
+    this.#read()
+    return this.#token === undefined ? this.#needed() : 'again'
   }
 
   #needed(): TransportError {
@@ -158,15 +158,15 @@ export class LoginCredentials implements HttpCredentials {
 
   /** Asks the person for more rights for one request. The caller then sends the request again. */
   async #stepUp(sent: Credential, challenge: BearerChallenge): Promise<CredentialVerdict> {
-    this.#look()
-    if (this.#held === undefined) return this.#needed()
-    if (this.#held.credential.secret !== sent.secret) return 'again'
-    const asked = scopesIn(this.#held.login.scope, ...this.#more)
+    this.#read()
+    if (this.#token === undefined) return this.#needed()
+    if (this.#token.credential.secret !== sent.secret) return 'again'
+    const asked = scopesIn(this.#token.login.scope, ...this.#more)
     const scopes = moreScopes(asked, challenge)
     if (scopes !== undefined && this.#help !== undefined && this.#mayOpenTab()) {
       await within(this.#help.ask(true, scopes, this.#version), PERSON_MS, this.#context.runtime)
-      this.#look()
-      if (this.#held !== undefined && this.#held.credential.secret !== sent.secret) {
+      this.#read()
+      if (this.#token !== undefined && this.#token.credential.secret !== sent.secret) {
         this.#more = scopes
         return 'again'
       }
@@ -192,29 +192,29 @@ export class LoginCredentials implements HttpCredentials {
   }
 
   /** Looks for a changed login only if the server needs one or has one. */
-  #lookIfChanged(): void {
-    const isFirst = this.#lookedAt === Number.NEGATIVE_INFINITY
-    const isOld = this.#held !== undefined && this.#context.runtime.now() - this.#lookedAt >= LOOK_AGAIN_MS
+  #readIfChanged(): void {
+    const isFirst = this.#readAt === Number.NEGATIVE_INFINITY
+    const isOld = this.#token !== undefined && this.#context.runtime.now() - this.#readAt >= LOOK_AGAIN_MS
     if (!isFirst && !isOld && !this.#isNeeded) return
-    if (isFirst || this.#hasChanged) this.#look()
-    else this.#lookedAt = this.#context.runtime.now()
+    if (isFirst || this.#hasChanged) this.#read()
+    else this.#readAt = this.#context.runtime.now()
   }
 
   /** @throws LoginError, after which the next look reads the file again */
-  #look(): void {
-    this.#lookedAt = Number.NEGATIVE_INFINITY
+  #read(): void {
+    this.#readAt = Number.NEGATIVE_INFINITY
     const version = this.#context.store.versionOf(this.#url)
     const login = this.#context.store.read(this.#url)
     this.#version = version
-    this.#lookedAt = this.#context.runtime.now()
-    this.#held = login && heldOf(login)
+    this.#readAt = this.#context.runtime.now()
+    this.#token = login && storedTokenOf(login)
     if (login !== undefined) this.#isNeeded = false
   }
 
   /** Resolves with undefined if only a new login helps. Rejects with TransportError. */
-  #renew(held: Held): Promise<Credential | undefined> {
+  #renew(held: StoredToken): Promise<Credential | undefined> {
     this.#renewing ??= this.#context.store
-      .alone(this.#url, () => this.#renewAlone(held))
+      .withLock(this.#url, () => this.#renewAlone(held))
       .catch((error: unknown) => {
         if (error instanceof TransportError) throw error
         throw new TransportError('TRANSPORT_TOKEN', `no token: ${errorText(error)}`)
@@ -226,11 +226,11 @@ export class LoginCredentials implements HttpCredentials {
   }
 
   /** Reads the file first, because another process may have renewed the token. No refresh token is used twice. */
-  async #renewAlone({ credential: { secret } }: Held): Promise<Credential | undefined> {
-    this.#look()
-    const login = this.#held?.login
+  async #renewAlone({ credential: { secret } }: StoredToken): Promise<Credential | undefined> {
+    this.#read()
+    const login = this.#token?.login
     if (login === undefined) throw this.#needed()
-    if (login.accessToken !== secret) return this.#held?.credential
+    if (login.accessToken !== secret) return this.#token?.credential
     if (login.refreshToken === undefined) return this.#ended(login, 'it cannot be renewed')
     const startedAt = this.#context.runtime.now()
     try {
@@ -248,12 +248,12 @@ export class LoginCredentials implements HttpCredentials {
         obtainedAtMs: now,
         expiresAtMs: tokens.expiresIn === undefined ? undefined : now + tokens.expiresIn * 1000,
       })
-      this.#look()
+      this.#read()
       this.#context.tell(
         'debug',
         `its access token was renewed in ${Math.round(this.#context.runtime.now() - startedAt)} ms`,
       )
-      return this.#held?.credential
+      return this.#token?.credential
     } catch (error) {
       if (error instanceof LoginError && error.isOver) return this.#ended(login, error.message)
       throw error
@@ -262,16 +262,16 @@ export class LoginCredentials implements HttpCredentials {
 
   #ended(login: Login, why: string): undefined {
     this.#context.store.remove(login.url)
-    this.#look()
+    this.#read()
     this.#isNeeded = true
     this.#context.tell('warn', `its login is over: ${why}; run: ${this.#command}`)
   }
 }
 
-function heldOf(login: Login): Held {
+function storedTokenOf(login: Login): StoredToken {
   const { accessToken, obtainedAtMs, expiresAtMs = Number.POSITIVE_INFINITY } = login
   const life = expiresAtMs - obtainedAtMs
-  return { login, renewAt: expiresAtMs - life / 5, ...heldToken(accessToken, obtainedAtMs, life) }
+  return { login, renewAt: expiresAtMs - life / 5, ...accessTokenOf(accessToken, obtainedAtMs, life) }
 }
 
 function authError(why: string): TransportError {

@@ -172,7 +172,7 @@ async function stored(
     obtainedAtMs: now,
     expiresAtMs: expiresIn === undefined ? undefined : now + expiresIn * 1000,
   }
-  await store.alone(target.url, async () => store.write(login))
+  await store.withLock(target.url, async () => store.write(login))
   return login
 }
 

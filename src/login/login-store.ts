@@ -129,7 +129,7 @@ export class LoginStore {
   }
 
   /** Runs while no other process runs for this address. Rejects with FileLockError if the lock stays taken too long. */
-  alone<T>(url: string, run: () => Promise<T>): Promise<T> {
+  withLock<T>(url: string, run: () => Promise<T>): Promise<T> {
     return new FileLock(`${this.#pathOf(url)}.lock`, this.#runtime).during(run)
   }
 

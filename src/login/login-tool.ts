@@ -71,7 +71,7 @@ export class LoginTool {
     if (url === undefined) return this.#wait(call, begun)
     const question = questionOf(`Log in to '${this.#target.name}'`, url)
     if (!canAsk(question, call.context)) return tell(call, this.#words(url))
-    call.needsInput({
+    call.requestInput({
       frame: questionFrame(call, question.params),
       service: this.#target.name,
       resume: (again, edits) => this.call(again, edits),

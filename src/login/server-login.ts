@@ -139,7 +139,7 @@ export class ServerLogin {
       return isEnough ? this.#running : this.#running.then(() => this.ask(false, scopes))
     }
     this.#moreScopes = scopes
-    this.#running = this.#made(version)
+    this.#running = this.#run(version)
       .catch((error: unknown) => this.#context.tell('warn', `its login cannot begin: ${errorText(error)}`))
       .finally(() => {
         this.#running = undefined
@@ -152,7 +152,7 @@ export class ServerLogin {
     this.#look?.cancel()
   }
 
-  #made(before: string): Promise<void> {
+  #run(before: string): Promise<void> {
     const { elsewhere, isOnRequest } = this.#ways
     if (isOnRequest === true) return this.#logIn()
     return elsewhere === undefined ? this.#inTurn(before) : this.#follow(elsewhere, before)
@@ -161,7 +161,7 @@ export class ServerLogin {
   async #inTurn(before: string): Promise<void> {
     const turn = this.#context.store.browserTurn()
     const isOver = (): boolean => this.#isOver(before)
-    while (!turn.tryTake()) {
+    while (!turn.tryAcquire()) {
       await this.#pause()
       if (isOver()) return
     }
@@ -170,7 +170,7 @@ export class ServerLogin {
       await this.#logIn()
     } finally {
       this.#context.store.hideStartPage()
-      turn.free()
+      turn.release()
     }
   }
 
@@ -213,8 +213,8 @@ export class ServerLogin {
 
   get #isTurnFree(): boolean {
     const turn = this.#context.store.browserTurn()
-    const isFree = turn.tryTake()
-    if (isFree) turn.free()
+    const isFree = turn.tryAcquire()
+    if (isFree) turn.release()
     return isFree
   }
 

@@ -196,7 +196,7 @@ export class TokenRequests {
     const parameters = await this.#validated(client, callback, begun)
     const [server, own, authentication] = await this.#sender(client)
     const { redirectUri, verifier, nonce: expectedNonce = '' } = begun
-    const options = this.#options((response, host) => mended(response, host, true))
+    const options = this.#options((response, host) => corrected(response, host, true))
     const claims = await this.#answered(async () => {
       const response = await authorizationCodeGrantRequest(
         server,
@@ -282,7 +282,7 @@ export class TokenRequests {
     return [this.#server, libraryClient(client), await authOf(client, this.#library)]
   }
 
-  #options(read: (response: LoginResponse, host: string) => Response = mended): TokenOptions {
+  #options(read: (response: LoginResponse, host: string) => Response = corrected): TokenOptions {
     const { customFetch, allowInsecureRequests } = this.#library
     return {
       // `LoginHttp` checks addresses: it allows http on this machine alone.
@@ -354,7 +354,7 @@ function libraryClient({ id }: LoginClient): Client {
  *
  * @throws LoginError for a failing server, and for an answer that is no JSON object
  */
-function mended(response: LoginResponse, host: string, hasIdToken = false): Response {
+function corrected(response: LoginResponse, host: string, hasIdToken = false): Response {
   const { status, text } = response
   const members = objectIn(text)
   if (members === undefined || status >= 500 || status === 429)
@@ -443,14 +443,14 @@ function parsedKey(pem: string): KeyObject {
 /** Requests stop using a token this long before it expires, or in the last tenth of its life if that is shorter. */
 const MARGIN_MS = 10_000
 
-export interface HeldToken {
+export interface AccessToken {
   readonly credential: Credential
   /** Milliseconds since 1970. Infinity if the token has no known end. */
   readonly endsAt: number
 }
 
 /** `lifeMs` is Infinity if the token has no known end. */
-export function heldToken(accessToken: string, obtainedAtMs: number, lifeMs: number): HeldToken {
+export function accessTokenOf(accessToken: string, obtainedAtMs: number, lifeMs: number): AccessToken {
   return {
     credential: { fields: ['Authorization', `Bearer ${accessToken}`], secret: accessToken },
     endsAt: obtainedAtMs + lifeMs - Math.min(MARGIN_MS, lifeMs / 10),

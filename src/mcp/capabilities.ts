@@ -159,7 +159,7 @@ export interface ServerCapabilities {
 export function serverCapabilities(
   bytes: Buffer,
   span: Span | undefined,
-  { tasks }: Pick<Revision, 'tasks'>,
+  { hasTasks }: Pick<Revision, 'hasTasks'>,
 ): ServerCapabilities {
   const members = membersAt(bytes, span)
   const given = span && objectIn(rawAt(bytes, span))
@@ -176,7 +176,7 @@ export function serverCapabilities(
     subscribe: promises('resources', 'subscribe'),
     logging: has('logging'),
     completions: has('completions'),
-    tasks: tasks ? taskCapabilities(memberAt(given, ['tasks'])) : undefined,
+    tasks: hasTasks ? taskCapabilities(memberAt(given, ['tasks'])) : undefined,
     extensions: extensionsAt(bytes, members?.span('extensions')),
     experimental: experimentalAt(bytes, members?.span('experimental')),
     changes: listKinds.filter((kind) => promises(kind === 'templates' ? 'resources' : kind, 'listChanged')),

@@ -137,11 +137,11 @@ export function ownErrorForStateless(error: ErrorBody, { route }: RequestRow): E
 // The errors of the proxy. Each row makes the number, the message and `data` from the facts of one case.
 
 type Details = Readonly<Record<string, unknown>>
-type Said = string | readonly [message: string, data: Details | undefined]
+type RowText = string | readonly [message: string, data: Details | undefined]
 
 function row<Facts extends readonly unknown[]>(
   code: number,
-  say: (...facts: Facts) => Said,
+  say: (...facts: Facts) => RowText,
 ): (...facts: Facts) => ErrorBody {
   return (...facts) => {
     const said = say(...facts)
@@ -347,7 +347,7 @@ export function retryIn({ line, error }: ErrorFrame): { status: number; seconds:
   return status !== undefined && Number.isInteger(seconds) && seconds > 0 ? { status, seconds } : undefined
 }
 
-function laterAgain(why: string, reason: string, waitMs: number): Said {
+function laterAgain(why: string, reason: string, waitMs: number): RowText {
   const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000))
   return [`${why}; call it again in ${counted(retryAfterSeconds, 'second')}`, { reason, retryAfterSeconds }]
 }

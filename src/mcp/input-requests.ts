@@ -117,7 +117,7 @@ export function paramsFor(
   // 2025-11-25, Elicitation: an elicitation by URL has an id, which 2026-07-28 does not have.
   if (mode === 'url' && members.span('elicitationId') === undefined)
     return `${params.slice(0, -1)},"elicitationId":${quote(newId())}}`
-  return revision.elicitationModes ? params : withoutMode(members)
+  return revision.hasElicitationModes ? params : withoutMode(members)
 }
 
 /** 2025-06-18 has only forms, and no member `mode`. */

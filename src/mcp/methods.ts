@@ -33,11 +33,11 @@ export const namingMembers: Readonly<Partial<Record<RequestRoute['to'], 'name' |
 export interface RequestRow extends NamedRow {
   readonly route: RequestRoute
   /** Whether the server may send requests to the client while it handles this one. */
-  readonly askable: boolean
+  readonly isAskable: boolean
   /** Whether the request only reads, so that the proxy may repeat it if a server ends before its answer. */
-  readonly reads?: boolean
+  readonly isReadOnly?: boolean
   /** Whether the request stays open until the client or the proxy ends it. */
-  readonly stays?: boolean
+  readonly staysOpen?: boolean
   /** Whether the client subscribes to changes of a resource or a task (true), or unsubscribes (false). */
   readonly subscribes?: boolean
 }
@@ -68,19 +68,19 @@ function methodTable<R extends NamedRow>(rows: readonly R[]): MethodTable<R> {
 
 // Server features: tools, prompts, resources with their templates; utilities: completion.
 const features: readonly RequestRow[] = [
-  { method: 'tools/list', route: { to: 'merge', list: 'tools' }, askable: false, reads: true },
-  { method: 'tools/call', route: { to: 'name', list: 'tools' }, askable: true },
-  { method: 'prompts/list', route: { to: 'merge', list: 'prompts' }, askable: false, reads: true },
-  { method: 'prompts/get', route: { to: 'name', list: 'prompts' }, askable: true, reads: true },
-  { method: 'resources/list', route: { to: 'merge', list: 'resources' }, askable: false, reads: true },
+  { method: 'tools/list', route: { to: 'merge', list: 'tools' }, isAskable: false, isReadOnly: true },
+  { method: 'tools/call', route: { to: 'name', list: 'tools' }, isAskable: true },
+  { method: 'prompts/list', route: { to: 'merge', list: 'prompts' }, isAskable: false, isReadOnly: true },
+  { method: 'prompts/get', route: { to: 'name', list: 'prompts' }, isAskable: true, isReadOnly: true },
+  { method: 'resources/list', route: { to: 'merge', list: 'resources' }, isAskable: false, isReadOnly: true },
   {
     method: 'resources/templates/list',
     route: { to: 'merge', list: 'templates' },
-    askable: false,
-    reads: true,
+    isAskable: false,
+    isReadOnly: true,
   },
-  { method: 'resources/read', route: { to: 'uri' }, askable: true, reads: true },
-  { method: 'completion/complete', route: { to: 'reference' }, askable: false, reads: true },
+  { method: 'resources/read', route: { to: 'uri' }, isAskable: true, isReadOnly: true },
+  { method: 'completion/complete', route: { to: 'reference' }, isAskable: false, isReadOnly: true },
 ]
 
 /** The members of the filter of `subscriptions/listen` that name resources, or tasks (an extension). */
@@ -102,46 +102,46 @@ interface Followable {
 export const followables: Readonly<Record<Topic['kind'], Followable>> = {
   resourceSubscriptions: {
     member: 'uri',
-    begins: { method: 'resources/subscribe', route: { to: 'uri' }, askable: false, subscribes: true },
-    ends: { method: 'resources/unsubscribe', route: { to: 'uri' }, askable: false, subscribes: false },
+    begins: { method: 'resources/subscribe', route: { to: 'uri' }, isAskable: false, subscribes: true },
+    ends: { method: 'resources/unsubscribe', route: { to: 'uri' }, isAskable: false, subscribes: false },
   },
   // Internal to the proxy: no client sends these requests, and no server gets them.
   taskIds: {
     member: 'taskId',
-    begins: { method: 'tasks/subscribe', route: { to: 'task' }, askable: false, subscribes: true },
-    ends: { method: 'tasks/unsubscribe', route: { to: 'task' }, askable: false, subscribes: false },
+    begins: { method: 'tasks/subscribe', route: { to: 'task' }, isAskable: false, subscribes: true },
+    ends: { method: 'tasks/unsubscribe', route: { to: 'task' }, isAskable: false, subscribes: false },
   },
 }
 
 export const requests: MethodTable<RequestRow> = methodTable<RequestRow>([
   ...features,
   // Lifecycle; Utilities: ping.
-  { method: 'initialize', route: { to: 'proxy' }, askable: false, reads: true },
-  { method: 'ping', route: { to: 'proxy' }, askable: false, reads: true },
+  { method: 'initialize', route: { to: 'proxy' }, isAskable: false, isReadOnly: true },
+  { method: 'ping', route: { to: 'proxy' }, isAskable: false, isReadOnly: true },
   // Not part of MCP; clients with a language-server background send it.
-  { method: 'shutdown', route: { to: 'proxy' }, askable: false },
+  { method: 'shutdown', route: { to: 'proxy' }, isAskable: false },
   // Resources: subscriptions; Utilities: logging.
   followables.resourceSubscriptions.begins,
   followables.resourceSubscriptions.ends,
-  { method: 'logging/setLevel', route: { to: 'proxy' }, askable: false },
+  { method: 'logging/setLevel', route: { to: 'proxy' }, isAskable: false },
   // Utilities: tasks.
-  { method: 'tasks/get', route: { to: 'task' }, askable: false },
+  { method: 'tasks/get', route: { to: 'task' }, isAskable: false },
   // The server sends its requests about the task while a client waits for the result.
-  { method: 'tasks/result', route: { to: 'task' }, askable: true },
-  { method: 'tasks/cancel', route: { to: 'task' }, askable: false },
-  { method: 'tasks/list', route: { to: 'tasks' }, askable: false },
+  { method: 'tasks/result', route: { to: 'task' }, isAskable: true },
+  { method: 'tasks/cancel', route: { to: 'task' }, isAskable: false },
+  { method: 'tasks/list', route: { to: 'tasks' }, isAskable: false },
 ])
 
 export const statelessRequests: MethodTable<RequestRow> = methodTable<RequestRow>([
   // Versioning: discovery.
-  { method: 'server/discover', route: { to: 'proxy' }, askable: false, reads: true },
+  { method: 'server/discover', route: { to: 'proxy' }, isAskable: false, isReadOnly: true },
   // Utilities: subscriptions.
-  { method: 'subscriptions/listen', route: { to: 'proxy' }, askable: false, stays: true },
+  { method: 'subscriptions/listen', route: { to: 'proxy' }, isAskable: false, staysOpen: true },
   ...features,
   // The extension Tasks.
-  { method: 'tasks/get', route: { to: 'task' }, askable: false, reads: true },
-  { method: 'tasks/update', route: { to: 'task' }, askable: false },
-  { method: 'tasks/cancel', route: { to: 'task' }, askable: false },
+  { method: 'tasks/get', route: { to: 'task' }, isAskable: false, isReadOnly: true },
+  { method: 'tasks/update', route: { to: 'task' }, isAskable: false },
+  { method: 'tasks/cancel', route: { to: 'task' }, isAskable: false },
 ])
 
 /**
@@ -150,7 +150,7 @@ export const statelessRequests: MethodTable<RequestRow> = methodTable<RequestRow
  */
 export function extensionRow(method: string): RequestRow | undefined {
   if (requests.has(method) || statelessRequests.has(method)) return undefined
-  return { method, route: { to: 'extension' }, askable: false }
+  return { method, route: { to: 'extension' }, isAskable: false }
 }
 
 export const clientNotifications: MethodTable<ClientNotificationRow> = methodTable<ClientNotificationRow>([

@@ -12,20 +12,20 @@ export interface Revision {
    */
   readonly era: 'session' | 'stateless'
   /** Whether a peer may send several messages in one array. */
-  readonly batching: boolean
+  readonly hasBatches: boolean
   /** How invalid arguments are reported: a JSON-RPC error, or a tool result that the model can read. */
   readonly argumentErrors: 'protocol' | 'tool'
   /** The id of an error response to a request without a readable id. */
   readonly orphanId: 'null' | 'omit'
   readonly serverRequests: readonly ServerRequest[]
   /** Whether an elicitation has the member `mode`: a form, or a URL to visit. */
-  readonly elicitationModes: boolean
+  readonly hasElicitationModes: boolean
   /** Whether a call may become a task, whose result the client fetches later. */
-  readonly tasks: boolean
+  readonly hasTasks: boolean
   /** The values that output schemas of tools may describe. */
   readonly outputs: 'objects' | 'any'
   /** Whether an HTTP client names its version with every request. */
-  readonly versionHeader: boolean
+  readonly hasVersionHeader: boolean
   /** Whether an HTTP event stream begins with an event without data, on which older clients fail. */
   readonly primesStreams: boolean
 }
@@ -35,27 +35,27 @@ export interface Revision {
 const v2024_11_05: Revision = {
   version: '2024-11-05',
   era: 'session',
-  batching: false,
+  hasBatches: false,
   argumentErrors: 'protocol',
   orphanId: 'null',
   serverRequests: ['roots/list', 'sampling/createMessage'],
-  elicitationModes: false,
-  tasks: false,
+  hasElicitationModes: false,
+  hasTasks: false,
   outputs: 'objects',
-  versionHeader: false,
+  hasVersionHeader: false,
   primesStreams: false,
 }
 
 /** Adds batches, audio, tool annotations and the completions capability. */
-const v2025_03_26: Revision = { ...v2024_11_05, version: '2025-03-26', batching: true }
+const v2025_03_26: Revision = { ...v2024_11_05, version: '2025-03-26', hasBatches: true }
 
 /** Removes batches; adds elicitation, structured results and titles. */
 const v2025_06_18: Revision = {
   ...v2025_03_26,
   version: '2025-06-18',
-  batching: false,
+  hasBatches: false,
   serverRequests: ['roots/list', 'sampling/createMessage', 'elicitation/create'],
-  versionHeader: true,
+  hasVersionHeader: true,
 }
 
 /** Reports invalid arguments to the model; adds icons, URL elicitation, tasks and sampling with tools. */
@@ -64,8 +64,8 @@ const v2025_11_25: Revision = {
   version: '2025-11-25',
   argumentErrors: 'tool',
   orphanId: 'omit',
-  elicitationModes: true,
-  tasks: true,
+  hasElicitationModes: true,
+  hasTasks: true,
   primesStreams: true,
 }
 
@@ -75,7 +75,7 @@ const v2026_07_28: Revision = {
   version: '2026-07-28',
   era: 'stateless',
   serverRequests: [],
-  tasks: false,
+  hasTasks: false,
   outputs: 'any',
   primesStreams: false,
 }

@@ -77,7 +77,7 @@ export class Policy {
       return call.fail((taken.isAway ? limitsAway : rateLimited)(limited.name, taken.waitMs))
     call.keep()
     void taken.then(() => {
-      if (!call.settled) this.#limit(call, limited, go)
+      if (!call.isSettled) this.#limit(call, limited, go)
     })
   }
 }

@@ -133,7 +133,7 @@ export class Fleet {
     // A client that attached during the wait has the old servers.
     for (const router of newcomers) void router.prepare(next)
     if (!this.#closed) this.#exchange(plans)
-    for (const router of [...present, ...newcomers]) router.tellChanges()
+    for (const router of [...present, ...newcomers]) router.notifyChanges()
     for (const upstream of before)
       if (!next.includes(upstream)) this.#open.set(upstream, this.#retire(upstream, why(upstream)))
   }
@@ -203,7 +203,7 @@ export function inWords(changes: ServerChanges): string {
 const ignore = (): void => {}
 
 function warmUp(upstream: Upstream): void {
-  if (upstream.isolated) return
+  if (upstream.isIsolated) return
   let lane: Lane | undefined
   const client: ClientPort = {
     serial: 0,

@@ -49,7 +49,7 @@ export class FileLock {
   }
 
   /** Returns false while another process holds the lock. @throws if the file cannot be created */
-  tryTake(): boolean {
+  tryAcquire(): boolean {
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
     if (!create(this.path, this.#mark)) {
       this.#removeStale()
@@ -63,7 +63,7 @@ export class FileLock {
   /** Runs while this process holds the lock. Rejects with FileLockError, or with the error of `run`. */
   async during<T>(run: () => T | Promise<T>): Promise<T> {
     const endsAt = this.#runtime.now() + WAIT_MS
-    while (!this.#take()) {
+    while (!this.#acquire()) {
       if (this.#runtime.now() >= endsAt)
         throw new FileLockError(`other processes hold ${this.path}; remove it if none of them runs`, 'EBUSY')
       await new Promise<void>((resolve) => void this.#runtime.setTimer(LOOK_MS, resolve))
@@ -71,7 +71,7 @@ export class FileLock {
     try {
       return await run()
     } finally {
-      this.free()
+      this.release()
     }
   }
 
@@ -82,20 +82,20 @@ export class FileLock {
   }
 
   /** Whether some process holds the lock and touches its file. A time in the far future does not count. */
-  get isTaken(): boolean {
+  get isActive(): boolean {
     const ageMs = this.#ageMs(this.path)
     return ageMs !== undefined && Math.abs(ageMs) <= STALE_MS
   }
 
   /** Keeps a lock that another process has taken while this process was stopped. */
-  free(): void {
+  release(): void {
     this.#beat?.cancel()
     if (this.isHeld) rmSync(this.path, { force: true })
   }
 
-  #take(): boolean {
+  #acquire(): boolean {
     try {
-      return this.tryTake()
+      return this.tryAcquire()
     } catch (error) {
       const code = errorCode(error) ?? errorText(error)
       throw new FileLockError(

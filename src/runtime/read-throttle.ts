@@ -17,34 +17,34 @@ const MESSAGES_A_READ = 128
 
 export class ReadThrottle {
   readonly #input: Readable
-  #wanted = true
+  #shouldRead = true
   #work = 0
-  #isHeld = false
+  #isPaused = false
 
   constructor(input: Readable) {
     this.#input = input
   }
 
   /** Resumes or pauses the stream. */
-  want(on: boolean): void {
-    this.#wanted = on
+  setReading(on: boolean): void {
+    this.#shouldRead = on
     if (!on) this.#input.pause()
-    else if (!this.#isHeld) this.#input.resume()
+    else if (!this.#isPaused) this.#input.resume()
   }
 
   /** Counts a full read that contained `messages` messages. */
   worked(messages: number): void {
     if (this.#work === 0) setImmediate(this.#turn)
     this.#work += 1 + messages / MESSAGES_A_READ
-    if (this.#work < READS_MAX || this.#isHeld) return
-    this.#isHeld = true
+    if (this.#work < READS_MAX || this.#isPaused) return
+    this.#isPaused = true
     this.#input.pause()
   }
 
   readonly #turn = (): void => {
     this.#work = 0
-    if (!this.#isHeld) return
-    this.#isHeld = false
-    if (this.#wanted) this.#input.resume()
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    if (this.#shouldRead) this.#input.resume()
   }
 }

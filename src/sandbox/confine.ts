@@ -22,7 +22,7 @@ import {
   confinement,
   findBwrap,
   firstProcess,
-  give,
+  writeAndDrain,
   optionBytes,
   procMounts,
   systemFiles,
@@ -117,8 +117,8 @@ function started(
     env: {},
   })
   for (const descriptor of open) closeSync(descriptor)
-  give(pipeOf(child, descriptors.filter), filter)
-  give(pipeOf(child, descriptors.options), options)
+  writeAndDrain(pipeOf(child, descriptors.filter), filter)
+  writeAndDrain(pipeOf(child, descriptors.options), options)
   return child
 }
 

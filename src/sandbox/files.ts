@@ -2,7 +2,7 @@
 
 import { Buffer, isUtf8 } from 'node:buffer'
 import { fileFailed } from './errors.js'
-import { type MachineUse, type SmallRun, readAll } from './runs.js'
+import { type MachineUse, type SmallRun, runToEnd } from './runs.js'
 
 /** The most bytes of a file that a client gets as a whole. */
 export const fileBytesMax: number = 10 * 1024 * 1024
@@ -82,7 +82,7 @@ function shell(
   bytesMax: number,
   input?: Uint8Array,
 ): Promise<SmallRun> {
-  return readAll(where, ['sh', '-c', script, 'sh', ...args], bytesMax, input)
+  return runToEnd(where, ['sh', '-c', script, 'sh', ...args], bytesMax, input)
 }
 
 function contentOf(run: SmallRun, path: string): Buffer {

@@ -94,7 +94,7 @@ const WHY_BYTES_MAX = 1000
 /** The time limit of such a program. It ends sooner unless a program inside delays it. */
 const RUN_MS_MAX = 30_000
 
-export async function readAll(
+export async function runToEnd(
   { machine, clock, signal }: MachineUse,
   [program, ...args]: readonly [string, ...string[]],
   bytesMax: number,

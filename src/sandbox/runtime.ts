@@ -17,7 +17,7 @@ export interface SandboxRuntime {
   readonly id: string
   readonly isolation: SandboxIsolation
   /** Whether the runtime can restrict programs to the hosts of `network.allow`. Other runtimes get no such list. */
-  readonly limitsHosts: boolean
+  readonly canLimitHosts: boolean
   /** The network of programs in words, if the setting cannot change it. Otherwise absent. */
   readonly fixedNetwork?: string
   /**

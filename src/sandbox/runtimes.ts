@@ -70,7 +70,7 @@ export async function chooseRuntime(
 export async function probedRuntime(id: RuntimeId, around: RuntimeSurroundings): Promise<ProbedRuntime> {
   const identity = around.runAs === undefined ? undefined : hostIdentity(around.runAs)
   const runtime = makeRuntime(id, around, identity)
-  if (around.network?.kind === 'allow' && !runtime.limitsHosts)
+  if (around.network?.kind === 'allow' && !runtime.canLimitHosts)
     throw new RuntimeUnusable(
       'it cannot hold programs to the hosts of network.allow',
       'use the runtime bubblewrap, or set network to "none"',

@@ -17,7 +17,7 @@ import {
 } from './files.js'
 import { type Arguments, type Parameter, type Schema, enumOf, int, string, strings } from './parameters.js'
 import type { CallResult, CallTerms, SandboxSession, SessionContext, Sessions } from './sessions.js'
-import { type MachineUse, inTurn, readAll } from './runs.js'
+import { type MachineUse, inTurn, runToEnd } from './runs.js'
 
 export interface SandboxTool {
   readonly name: string
@@ -365,7 +365,7 @@ async function blocksOf(
 }
 
 async function imageOf(where: MachineUse, path: string): Promise<Members[]> {
-  const read = await readAll(where, ['cat', '--', path], IMAGE_BYTES_MAX)
+  const read = await runToEnd(where, ['cat', '--', path], IMAGE_BYTES_MAX)
   if (read.failure !== undefined || read.isCut) return []
   return [{ type: 'image', data: read.bytes.toString('base64'), mimeType: mimeTypeOf(path) }]
 }

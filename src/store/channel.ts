@@ -64,7 +64,7 @@ export class Channel implements PeerChannel {
     this.#finish()
   }
 
-  took(bytes: number): void {
+  onConsumed(bytes: number): void {
     this.#takenBytes += bytes
     if (this.#takenBytes < TAKEN_BYTES || this.#isOver) return
     this.#wire.taken(this.#takenBytes)

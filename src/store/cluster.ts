@@ -137,7 +137,7 @@ export class Cluster implements Peers {
     await store.receive(label, (message) => this.#take(message))
     await this.#renew()
     // This message lets instances with another key notice this instance.
-    this.tellAll(Buffer.alloc(0), 'start')
+    this.broadcast(Buffer.alloc(0), 'start')
     this.#renewal = repeat(runtime, RENEWAL_MS, () => void this.#watch().catch(() => {}))
   }
 
@@ -159,7 +159,7 @@ export class Cluster implements Peers {
     this.#topics.set(topic, handler)
   }
 
-  tellAll(bytes: Buffer, topic = 'http'): void {
+  broadcast(bytes: Buffer, topic = 'http'): void {
     if (bytes.length > TOLD_BYTES_MAX) return
     const text = Buffer.concat([Buffer.from(`${topic}\n`), bytes])
     const send = (): Promise<void> =>

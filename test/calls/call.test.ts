@@ -20,7 +20,7 @@ for (const [what, params] of [
     const frame = readFrame(lineAt(chunk, 0, text.length))
     const row = requests.get('tools/call')
     assert(frame.kind === 'request' && row !== undefined)
-    const call = new Call(frame, row, nobody, new CallDeadline(0), { settled: () => {} })
+    const call = new Call(frame, row, nobody, new CallDeadline(0), { onSettled: () => {} })
     call.keep()
     const kept = call.frame
     chunk.fill(0)

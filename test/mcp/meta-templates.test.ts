@@ -26,7 +26,7 @@ function said(params: string): unknown {
   const row = requests.get('tools/call')
   assert(frame.kind === 'request' && row !== undefined)
   const context = { revision: latestSession, capabilities: noCapabilities }
-  const call = new Call(frame, row, nobody, new CallDeadline(0), { settled: () => {} }, context)
+  const call = new Call(frame, row, nobody, new CallDeadline(0), { onSettled: () => {} }, context)
   const edits = new StatelessWriter({ name: 'p', version: '1' }, () => {}).edits(call)
   return parsed(splice(frame.line, inOrder(edits)).toString())
 }

@@ -67,7 +67,7 @@ for (const [title, given, want, { method = 'tools/call', isWrapped = false } = {
     const asked = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"${method}"}`))
     const row = requests.get(method)
     assert(frame.kind === 'result' && asked.kind === 'request' && row !== undefined)
-    const call = new Call(asked, row, nobody, new CallDeadline(0), { settled: () => {} })
+    const call = new Call(asked, row, nobody, new CallDeadline(0), { onSettled: () => {} })
     call.isWrapped = isWrapped
     const answer = sessionAnswer(call, frame)
     if (answer.kind === 'edited') {

@@ -13,7 +13,7 @@ function readers(gone: string[]): (name: string, backlogBytes: number) => Reader
   return (name, backlogBytes) => ({
     name,
     backlogBytes,
-    tooSlow: (bytes) => {
+    disconnectSlow: (bytes) => {
       gone.push(`${name} ${bytes}`)
       return bytes
     },

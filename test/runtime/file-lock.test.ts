@@ -25,20 +25,20 @@ function writeStale(path: string): void {
 test('a lock has one owner, until that owner frees it', async (t: Scope) => {
   const path = join(scratch(t), 'new', 'lock')
   const [one, other] = [lockAt(path), lockAt(path, realRuntime())]
-  assert.deepEqual([one.tryTake(), other.tryTake()], [true, false])
+  assert.deepEqual([one.tryAcquire(), other.tryAcquire()], [true, false])
   const waiting = other.during(() => {
-    one.free()
+    one.release()
     assert.equal(other.isHeld, true, 'the lock of another owner is not freed')
     return 1
   })
-  one.free()
+  one.release()
   assert.equal(await waiting, 1)
   assert.equal(other.isHeld, false)
 })
 
 test('a lock that another process keeps is refused after a minute', async (t: Scope) => {
   const path = join(scratch(t), 'lock')
-  assert(lockAt(path).tryTake())
+  assert(lockAt(path).tryAcquire())
   let now = 0
   const setTimer: LockRuntime['setTimer'] = (ms, fire) => {
     now += ms
@@ -59,11 +59,11 @@ for (const moment of [1, 2])
     let looks = 0
     const wallNow = (): number => {
       looks += 1
-      if (looks === moment) taken.push(lockAt(path).tryTake())
+      if (looks === moment) taken.push(lockAt(path).tryAcquire())
       return Date.now()
     }
     const slow = lockAt(path, { wallNow })
-    taken.push(slow.tryTake())
+    taken.push(slow.tryAcquire())
     assert.deepEqual(taken.map(String).sort(), ['false', 'true'])
     assert.deepEqual(readdirSync(join(path, '..')), ['lock'])
   })
@@ -71,16 +71,16 @@ for (const moment of [1, 2])
 test('a lock counts as taken while its holder touches it now, and not in the past or the future', (t: Scope) => {
   const path = join(scratch(t), 'lock')
   const lock = lockAt(path, { wallNow: () => 100_000 })
-  assert.equal(lock.isTaken, false)
+  assert.equal(lock.isActive, false)
   writeFileSync(path, '')
-  for (const [touchedAtS, isTaken] of [
+  for (const [touchedAtS, isActive] of [
     [84, false],
     [86, true],
     [114, true],
     [116, false],
   ] as const) {
     utimesSync(path, touchedAtS, touchedAtS)
-    assert.equal(lock.isTaken, isTaken, `${touchedAtS}`)
+    assert.equal(lock.isActive, isActive, `${touchedAtS}`)
   }
 })
 
@@ -96,7 +96,7 @@ describe('among processes', () => {
   const program = `
     const { FileLock } = await import(${JSON.stringify(new URL('../../src/runtime/file-lock.js', import.meta.url).href)})
     const runtime = { now: Date.now, wallNow: Date.now, setTimer: () => undefined }
-    process.on('message', (path) => process.send(new FileLock(path, runtime).tryTake()))
+    process.on('message', (path) => process.send(new FileLock(path, runtime).tryAcquire()))
     process.send('ready')`
 
   async function start(t: Scope): Promise<{
@@ -142,16 +142,16 @@ test('a lock counts as long as its holder touches it, whatever the number of its
     return { cancel: () => void (beat = ignore) }
   }
   const holder = lockAt(path, { ...clock, setTimer })
-  assert.equal(holder.tryTake(), true)
+  assert.equal(holder.tryAcquire(), true)
   for (let minute = 0; minute < 10; minute++) {
     nowMs += 10_000
     beat()
-    assert.equal(lockAt(path, clock).tryTake(), false)
+    assert.equal(lockAt(path, clock).tryAcquire(), false)
   }
   nowMs += 20_000
-  assert.equal(lockAt(path, clock).tryTake(), true, 'the holder stood still')
+  assert.equal(lockAt(path, clock).tryAcquire(), true, 'the holder stood still')
   beat()
   assert.equal(holder.isHeld, false)
   nowMs += 20_000
-  assert.equal(lockAt(path, clock).tryTake(), true, 'the first holder touches no lock of others')
+  assert.equal(lockAt(path, clock).tryAcquire(), true, 'the first holder touches no lock of others')
 })

@@ -26,7 +26,7 @@ class End implements PeerSink {
   data(bytes: Buffer): void {
     if (bytes.length < 1000) this.text += bytes.toString()
     this.bytes += bytes.length
-    if (!this.isHolding) this.channel?.took(bytes.length)
+    if (!this.isHolding) this.channel?.onConsumed(bytes.length)
   }
 
   end(): void {
@@ -150,7 +150,7 @@ describe('a channel between two instances', () => {
     await until(() => other.bytes > 1024 * 1024)
     assert.ok(other.bytes < total && (end.channel?.unsentBytes ?? 0) > 0)
     other.isHolding = false
-    other.channel?.took(other.bytes)
+    other.channel?.onConsumed(other.bytes)
     await until(() => other.hasEnded)
     assert.equal(other.bytes, total + 1)
     assert.equal(end.channel?.unsentBytes, 0)
@@ -208,8 +208,8 @@ describe('messages', () => {
     ]
     const topics: string[] = []
     b.cluster.on('topic', (bytes) => topics.push(bytes.toString()))
-    a.cluster.tellAll(Buffer.from('to all'))
-    a.cluster.tellAll(Buffer.from('about it'), 'topic')
+    a.cluster.broadcast(Buffer.from('to all'))
+    a.cluster.broadcast(Buffer.from('about it'), 'topic')
     await until(() => b.told.length === 1 && c.told.length === 1 && topics.length === 1)
     assert.deepEqual([a.told, b.told, c.told, topics], [[], ['to all'], ['to all'], ['about it']])
   })
@@ -225,10 +225,10 @@ describe('messages', () => {
       const seen: Buffer[] = []
       const spy = new MemoryStore(shared, realClock)
       await spy.receive('b', (message) => seen.push(message))
-      a.cluster.tellAll(Buffer.from('once'))
+      a.cluster.broadcast(Buffer.from('once'))
       await until(() => seen.length === 1 && b.told.length === 1)
       await spy.send('b', forged(seen[0] ?? Buffer.alloc(0)))
-      a.cluster.tellAll(Buffer.from('then'))
+      a.cluster.broadcast(Buffer.from('then'))
       await until(() => b.told.length > 1)
       assert.deepEqual(b.told, ['once', 'then'])
       await spy.close()
@@ -237,8 +237,8 @@ describe('messages', () => {
   test('of an instance with another key are dropped, which is said once', async (t) => {
     const { shared, a, b, log } = await pair(t)
     const other = await instance(t, shared, 'other', [], 'another secret altogether')
-    other.cluster.tellAll(Buffer.from('forged'))
-    a.cluster.tellAll(Buffer.from('right'))
+    other.cluster.broadcast(Buffer.from('forged'))
+    a.cluster.broadcast(Buffer.from('right'))
     await until(() => b.told.length > 0)
     assert.deepEqual(b.told, ['right'])
     assert.deepEqual(log, [

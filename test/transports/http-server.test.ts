@@ -415,7 +415,7 @@ describe('a session', () => {
     assert.equal((await send(port, { body: message('echo', 7), headers })).status, 200)
   })
 
-  for (const { version, batching, versionHeader, primesStreams } of sessionRevisions)
+  for (const { version, hasBatches, hasVersionHeader, primesStreams } of sessionRevisions)
     test(`speaks as ${version} says`, async (t) => {
       const { port } = await front(t, { limits: { retryMs: 123 } })
       const headers = await handshake(port, version)
@@ -424,14 +424,14 @@ describe('a session', () => {
         headers,
       }
       const answer = await send(port, batch)
-      assert.equal(answer.status, batching ? 200 : 400)
-      if (batching) assert.match(answer.body, /^\[\{.*"id":1,.*\},\{.*"id":2,.*\}\]$/)
+      assert.equal(answer.status, hasBatches ? 200 : 400)
+      if (hasBatches) assert.match(answer.body, /^\[\{.*"id":1,.*\},\{.*"id":2,.*\}\]$/)
       const unknown = {
         body: message('echo', 1),
         headers: { ...headers, 'mcp-protocol-version': '2099-01-01' },
       }
-      assert.equal((await send(port, unknown)).status, versionHeader ? 400 : 200)
-      for (const method of versionHeader ? ['GET', 'DELETE'] : [])
+      assert.equal((await send(port, unknown)).status, hasVersionHeader ? 400 : 200)
+      for (const method of hasVersionHeader ? ['GET', 'DELETE'] : [])
         assert.equal((await send(port, { method, headers: { ...unknown.headers, ...stream } })).status, 400)
       const noisy = events((await send(port, { body: message('noisy', 3), headers })).body)
       assert.deepEqual(

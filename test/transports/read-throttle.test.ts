@@ -26,11 +26,11 @@ test('large messages are read for four reads of a turn, and then in the next', a
 test('a stream that is not to be read stays so', async () => {
   const { input, throttle } = stream()
   throttle.worked(600)
-  throttle.want(false)
+  throttle.setReading(false)
   await turn()
   assert(input.isPaused())
   throttle.worked(600)
-  throttle.want(true)
+  throttle.setReading(true)
   assert(input.isPaused(), 'it is still the turn of others')
   await turn()
   assert(!input.isPaused())

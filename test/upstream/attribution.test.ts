@@ -25,11 +25,11 @@ function client(serial: number, isSeveral = false): ClientPort {
   }
 }
 
-function call(of: ClientPort, { askable = true }: { askable?: boolean } = {}): Call {
+function call(of: ClientPort, { isAskable = true }: { isAskable?: boolean } = {}): Call {
   const frame = readFrame(toLine(Buffer.from('{"jsonrpc":"2.0","id":1,"method":"tools/call"}')))
   assert(frame.kind === 'request')
-  const row = { method: 'tools/call', route: { to: 'name', list: 'tools' }, askable } as const
-  const owner = { settled: () => undefined }
+  const row = { method: 'tools/call', route: { to: 'name', list: 'tools' }, isAskable } as const
+  const owner = { onSettled: () => undefined }
   return new Call(frame, row, of, new CallDeadline(0), owner, of.profile)
 }
 
@@ -48,7 +48,7 @@ const cases: readonly (readonly [
   ['of another client', call(ann), 0, bob, true],
   ['of the same client', call(ann), 0, ann, false],
   ['of clients that share a principal', call(everybody), 0, everybody, true],
-  ['that cannot be asked for', call(ann, { askable: false }), 0, bob, false],
+  ['that cannot be asked for', call(ann, { isAskable: false }), 0, bob, false],
   ['after 60 s', call(ann), 60_000, bob, false],
 ]
 
@@ -65,7 +65,7 @@ describe('an abandoned call', () => {
   test('is known by its stream until the server answers it', () => {
     let now = 1000
     const calls = attribution({ now: () => now })
-    calls.abandon(numericId(1), call(ann, { askable: false }))
+    calls.abandon(numericId(1), call(ann, { isAskable: false }))
     now += 600_000
     assert.equal(calls.mayConcernOthers(bob), false)
     assert.equal(calls.isAbandoned(numericId(1)), true)

@@ -191,7 +191,7 @@ describe('while the client is being asked', () => {
         call.deadline.pause(clock.now())
         call.deadline.pause(clock.now())
         clock.advance(3000)
-        call.deadline.goOn(clock)
+        call.deadline.resumeAll(clock)
         deadlines.watch(call)
       },
       ['1 timeoutMs 4000'],

@@ -103,7 +103,7 @@ export class ClientLeg {
     this.profile = {
       ...this.profile,
       revision,
-      hasTasks: revision.tasks,
+      hasTasks: revision.hasTasks,
       capabilities: clientCapabilities(line, members.span('capabilities'), revision),
       info: clientInfo(line, members.span('clientInfo')),
     }

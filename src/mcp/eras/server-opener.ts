@@ -87,9 +87,9 @@ export interface EraMemory {
   readonly evidence: EraEvidence | undefined
   /** Why the handshake comes first: the question failed earlier. The question follows a refused handshake. */
   probeFailure: (EraEvidence & ('silent' | 'ended' | 'kept')) | undefined
-  learned(era: Revision['era'], evidence: EraEvidence): void
+  storeEra(era: Revision['era'], evidence: EraEvidence): void
   /** Drops the stored era, which is no longer true. */
-  forgot(): void
+  forgetEra(): void
 }
 
 /** One attempt to make a server ready for calls, on a new connection. */
@@ -157,7 +157,7 @@ class ServerOpener {
     this.#memory = memory
     this.#opening = opening
     this.#offered = offered
-    this.#writer = new StatelessWriter(identity, () => memory.forgot())
+    this.#writer = new StatelessWriter(identity, () => memory.forgetEra())
   }
 
   // A server whose era the configuration does not name.
@@ -203,10 +203,10 @@ class ServerOpener {
    * connection asks the server again.
    */
   async #openStateless(description?: ResponseFrame): Promise<Opened> {
-    this.#memory.forgot()
+    this.#memory.forgetEra()
     const opened = await this.describe(description)
     if (opened.kind !== 'opened') return opened
-    this.#memory.learned('stateless', 'described')
+    this.#memory.storeEra('stateless', 'described')
     return { ...opened, evidence: 'described' }
   }
 
@@ -223,7 +223,7 @@ class ServerOpener {
       return isOurs ? this.#answered(answer) : opened
     }
     // A late description does not change the era of an open connection.
-    if (this.#memory.era === undefined) this.#memory.learned('session', evidence)
+    if (this.#memory.era === undefined) this.#memory.storeEra('session', evidence)
     return { ...opened, evidence }
   }
 
@@ -232,7 +232,7 @@ class ServerOpener {
     const onAnswer = (answer: ResponseFrame): void => {
       this.#lateAnswer = answer
       this.#memory.probeFailure = undefined
-      if (spokenIn(answer).kind === 'ours') this.#memory.learned('stateless', 'described')
+      if (spokenIn(answer).kind === 'ours') this.#memory.storeEra('stateless', 'described')
     }
     late.then(onAnswer, () => undefined)
   }
@@ -312,7 +312,7 @@ function olderVersion(refusal: string, refused: string, client: string | undefin
 /** The answer for the client, without capabilities that its revision does not have. */
 function passedOn(frame: ResponseFrame): Outcome {
   const members = frame.kind === 'error' ? undefined : frame.members
-  const hasTasks = sessionRevision(members?.string('protocolVersion'))?.tasks === true
+  const hasTasks = sessionRevision(members?.string('protocolVersion'))?.hasTasks === true
   const edits = capabilityEdits(frame.line, members?.span('capabilities'), hasTasks)
   return { kind: 'answered', frame, edits, era: 'session' }
 }

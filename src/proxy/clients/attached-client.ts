@@ -133,10 +133,10 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   listsChanged(kinds: readonly ListKind[]): void {
-    this.#router?.changed(kinds)
+    this.#router?.onListsChanged(kinds)
   }
 
-  tellChanges(methods: ReadonlySet<string>): void {
+  notifyChanges(methods: ReadonlySet<string>): void {
     for (const method of methods) this.notify(method)
   }
 
@@ -233,11 +233,11 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
 
   drained(): void {
     this.#context.unread.remove(this)
-    this.#router?.read(true)
+    this.#router?.setReading(true)
   }
 
   ended(): void {
-    this.questions.left()
+    this.questions.refuseAll()
     // A client may close its output after its last request, and still gets the answers.
     this.#inTurn(() => this.drain())
   }
@@ -246,7 +246,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     this.#context.unread.remove(this)
     // Cancel the calls first: a server must not continue a call because its question was refused.
     for (const call of this.#calls.values()) call.cancel(undefined)
-    this.questions.left()
+    this.questions.refuseAll()
     this.session.finish()
     const over = (): void => {
       this.#directory.detached(this.serial)
@@ -291,8 +291,9 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   /** Call this after each message to the client: it handles a client that reads too slowly. */
   sent(): void {
     if (!this.#connection.congested) return
-    this.#router?.read(false)
-    if (this.backlogBytes > this.#context.limits.session.backlogBytesMax) this.tooSlow(this.backlogBytes)
+    this.#router?.setReading(false)
+    if (this.backlogBytes > this.#context.limits.session.backlogBytesMax)
+      this.disconnectSlow(this.backlogBytes)
     else this.#context.unread.add(this)
   }
 
@@ -300,7 +301,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     return this.#connection.backlogBytes
   }
 
-  tooSlow(bytes: number): number {
+  disconnectSlow(bytes: number): number {
     const cut = this.#connection.cutSlowest?.() ?? 0
     const message =
       cut > 0
@@ -359,13 +360,15 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
    */
   #pass(frame: RequestFrame, row: RequestRow, to: Reply): void {
     let outcome: Outcome = { kind: 'failed', error: shuttingDown() }
-    const settled = (_opening: Call, came: Outcome): void => {
+    const onSettled = (_opening: Call, came: Outcome): void => {
       const wantsLogin = came.kind === 'failed' && needsLogin(came.error)
       outcome = wantsLogin ? { kind: 'result', result: this.#described() } : came
       this.#leg.passed(outcome)
       this.#opened()
     }
-    const opening = new Call(frame, row, this, new CallDeadline(this.#context.runtime.now()), { settled })
+    const opening = new Call(frame, row, this, new CallDeadline(this.#context.runtime.now()), {
+      onSettled,
+    })
     // Every later session with the server is opened with the same bytes.
     opening.keep()
     opening.reply = to
@@ -379,7 +382,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   #setLevel(frame: RequestFrame, to: Reply): void {
     const level = this.#leg.setLevel(frame)
     if (typeof level !== 'string') return this.#refuse(frame, level, to)
-    this.#openRouter().level(level)
+    this.#openRouter().setLogLevel(level)
     this.#result(to, frame.id, '{}')
   }
 
@@ -393,7 +396,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     this.#router?.clientIsReady()
   }
 
-  settled(call: Call, outcome: Outcome): void {
+  onSettled(call: Call, outcome: Outcome): void {
     this.#calls.take(keyOf(call.frame.id, call.reply))
     this.#answer(call, outcome)
     if (call.client instanceof StatelessClient) call.client.ended(call, outcome)
@@ -401,7 +404,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     this.#closeIfIdle()
   }
 
-  needsInput(call: Call, needed: InputNeeded): void {
+  onInputNeeded(call: Call, needed: InputNeeded): void {
     const context = this.#context
     if (!(call.client instanceof StatelessClient))
       return askClient(call, needed, context.limits.session.input, context.runtime)
@@ -409,7 +412,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     context.pending.relay(call, needed)
   }
 
-  replaced(_call: Call, by: Call): void {
+  onReplaced(_call: Call, by: Call): void {
     this.#calls.set(keyOf(by.frame.id, by.reply), by)
   }
 
@@ -423,7 +426,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   #callStateless(frame: RequestFrame, row: RequestRow, context: StatelessContext, reply: Reply): void {
-    const filter = row.stays === true ? listenFilter(frame, context) : undefined
+    const filter = row.staysOpen === true ? listenFilter(frame, context) : undefined
     if (filter !== undefined && !isFilter(filter)) return this.#refuse(frame, filter, reply)
     const client = this.#isFull ? undefined : this.#directory.stateless(context, this.view)
     if (client === undefined) return this.#refuse(frame, tooManyCalls(), reply)
@@ -485,7 +488,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   #closeIfIdle(): void {
     if (!this.session.isDraining) return
     for (const call of this.#calls.values())
-      if (call.row.stays === true) call.settle({ kind: 'result', result: subscribed(call.frame.id) })
+      if (call.row.staysOpen === true) call.settle({ kind: 'result', result: subscribed(call.frame.id) })
     if (this.#calls.size > 0 || this.session.owesAnswers) return
     this.session.finish()
     void this.#peer.close()

@@ -62,10 +62,10 @@ export function receiveBatch(
   send: Send,
   receive: (message: ReceivedMessage, reply: Reply) => void,
 ): void {
-  const { version, batching } = leg.profile.revision
+  const { version, hasBatches } = leg.profile.revision
   const refuse = (id: RequestId | undefined, error: ErrorBody): void =>
     send(to, 'error', leg.refusal(id, error))
-  if (!batching) return refuse(undefined, invalidRequest(`protocol version ${version} has no batches`))
+  if (!hasBatches) return refuse(undefined, invalidRequest(`protocol version ${version} has no batches`))
   let members: Line[]
   try {
     members = splitBatch(line)

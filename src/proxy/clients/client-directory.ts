@@ -193,7 +193,7 @@ export class ClientDirectory {
     const client = this.#clients.get(key)
     this.#clients.delete(key)
     if (client === undefined) return
-    if (![...this.#clients.values()].some(({ tasks }) => tasks === client.tasks)) client.tasks.left()
+    if (![...this.#clients.values()].some(({ tasks }) => tasks === client.tasks)) client.tasks.dropAll()
     void client.leave()
   }
 
@@ -204,7 +204,7 @@ export class ClientDirectory {
       this.#sweeping = undefined
       const since = runtime.now() - statelessIdleMs
       for (const [key, client] of this.#clients)
-        if (client.tasks.isIdle && client.idle && client.usedAt <= since) this.#end(key)
+        if (client.tasks.isIdle && client.isIdle && client.usedAt <= since) this.#end(key)
       if (this.#clients.size > 0) this.#sweepLater()
     })
   }
@@ -218,7 +218,7 @@ function listening(clients: readonly [string, StatelessClient][]): number {
 
 /** The key of the client that has been idle for longest; undefined if every client is busy. */
 function idlest(clients: readonly [string, StatelessClient][]): readonly string[] | undefined {
-  const idle = clients.filter(([, client]) => client.idle)
+  const idle = clients.filter(([, client]) => client.isIdle)
   const [first] = idle.sort(([, one], [, other]) => one.usedAt - other.usedAt)
   return first && [first[0]]
 }

@@ -70,12 +70,12 @@ export class SessionQuestions implements Questions {
 
   answered(frame: ResponseFrame, question: Question): void {
     this.#end(question)
-    question.asker.answered(frame, question.id)
+    question.asker.onAnswer(frame, question.id)
   }
 
   refused(question: Question, error: ErrorBody): void {
     this.#end(question)
-    question.asker.refused(question.id, error)
+    question.asker.onRefusal(question.id, error)
   }
 
   progressed(frame: NotificationFrame): void {
@@ -84,7 +84,7 @@ export class SessionQuestions implements Questions {
     const question = id && this.#peer.entry(id)
     if (question?.ownToken === undefined || span === undefined) return
     const edits = writing(frame.line, span, question.ownToken, 'progress-token')
-    question.asker.progressed(frame, edits)
+    question.asker.onProgress(frame, edits)
   }
 
   withdraw(frame: NotificationFrame, asker: Asker): void {
@@ -114,7 +114,7 @@ export class SessionQuestions implements Questions {
    * Called when the client sends nothing any more, not even answers. It may still read the answers to its
    * requests. The proxy refuses the servers' questions, because other clients may still need these servers.
    */
-  left(): void {
+  refuseAll(): void {
     this.#phase = 'left'
     for (const question of this.#questions) {
       if (question.sentId !== undefined) this.#peer.retire(question.sentId)

@@ -102,12 +102,12 @@ export class StatelessClient implements RoutedClient {
     }
   }
 
-  get idle(): boolean {
+  get isIdle(): boolean {
     return this.#calls === 0 && !this.questions.isAsking(this)
   }
 
   get listens(): boolean {
-    return !this.idle
+    return !this.isIdle
   }
 
   /** Resolves when the client's servers can be described; undefined if that needs no wait. */
@@ -163,7 +163,7 @@ export class StatelessClient implements RoutedClient {
   }
 
   listsChanged(kinds: readonly ListKind[]): void {
-    this.#router.changed(kinds)
+    this.#router.onListsChanged(kinds)
     for (const listen of this.#listens.values()) listen.changes.changed(kinds)
   }
 
@@ -182,12 +182,12 @@ export class StatelessClient implements RoutedClient {
     if (level < 0 || level >= severity(wanted)) this.tell(frame, [], during)
   }
 
-  tellChanges(): void {}
+  notifyChanges(): void {}
 
   /** Servers get the most verbose level of all calls, and `log` filters the messages for each call. */
   #wantsLogs(level: string): void {
     const { logLevel } = this.#router
-    if (logLevel === undefined || severity(level) < severity(logLevel)) this.#router.level(level)
+    if (logLevel === undefined || severity(level) < severity(logLevel)) this.#router.setLogLevel(level)
   }
 
   /** Returns as many topics as the client may follow. Topics that it follows already do not count. */
@@ -231,7 +231,7 @@ export class StatelessClient implements RoutedClient {
     const profile = { revision: latestSession, capabilities: noCapabilities }
     const answer = (): Promise<boolean> =>
       new Promise((resolve) => {
-        const owner = { settled: (_call: Call, outcome: Outcome) => resolve(isResult(outcome)) }
+        const owner = { onSettled: (_call: Call, outcome: Outcome) => resolve(isResult(outcome)) }
         const deadline = new CallDeadline(this.#directory.context.runtime.now())
         this.#router.route(new Call(frame, row, this, deadline, owner, profile))
       })
@@ -261,8 +261,8 @@ class Listen {
 
   /** Acknowledges what was granted. A request that was granted nothing ends here. */
   acknowledge(granted: SubscriptionFilter): void {
-    const { settled, frame } = this.#call
-    if (settled) return
+    const { isSettled, frame } = this.#call
+    if (isSettled) return
     this.#granted = granted
     this.#call.notify('notifications/subscriptions/acknowledged', acknowledgement(frame.id, granted))
     this.isReady = true
@@ -271,9 +271,9 @@ class Listen {
     this.changes.notifySoon()
   }
 
-  tellChanges(methods: ReadonlySet<string>): void {
-    const { settled, frame } = this.#call
-    if (settled) return
+  notifyChanges(methods: ReadonlySet<string>): void {
+    const { isSettled, frame } = this.#call
+    if (isSettled) return
     const changed = new Set(this.#granted.lists.map((kind) => listShapes[kind].changed))
     for (const method of methods) if (changed.has(method)) this.#call.notify(method, subscribed(frame.id))
   }

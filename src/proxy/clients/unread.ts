@@ -6,7 +6,7 @@
 export interface SlowReader {
   readonly backlogBytes: number
   /** Disconnects the reader, or the slowest of its streams, and returns how many bytes that frees. */
-  tooSlow(bytes: number): number
+  disconnectSlow(bytes: number): number
 }
 
 export class Unread {
@@ -25,7 +25,7 @@ export class Unread {
     if (bytes <= this.#bytesMax) return
     for (const slowest of [...this.#readers].sort((one, other) => other.backlogBytes - one.backlogBytes)) {
       const left = slowest.backlogBytes
-      const freed = slowest.tooSlow(left)
+      const freed = slowest.disconnectSlow(left)
       if (freed >= left) this.#readers.delete(slowest)
       bytes -= freed
       if (bytes <= this.#bytesMax) return

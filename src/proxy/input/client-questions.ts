@@ -76,7 +76,7 @@ export class ClientQuestions<Q extends OwnQuestion> implements Asker, CallHolder
   /** Ends `hold`; false if the call has ended already. */
   release(): boolean {
     this.#timer?.cancel()
-    if (this.#call.settled) return false
+    if (this.#call.isSettled) return false
     this.#call.holder = undefined
     this.#call.deadline.resume(this.#runtime.now())
     return true
@@ -91,17 +91,17 @@ export class ClientQuestions<Q extends OwnQuestion> implements Asker, CallHolder
 
   // Asker
 
-  answered(frame: ResponseFrame, id: RequestId): void {
+  onAnswer(frame: ResponseFrame, id: RequestId): void {
     if (frame.kind === 'result') this.#take(id, rawAt(frame.line, frame.result))
     else this.#unanswered(id, `its client answered with the error ${rawAt(frame.line, frame.error)}`)
   }
 
-  refused(id: RequestId): void {
+  onRefusal(id: RequestId): void {
     this.#unanswered(id, 'its client gave no answer that could be passed on')
   }
 
   /** Does nothing: no request of the server is open, so the progress has no target. */
-  readonly progressed = (): void => {}
+  readonly onProgress = (): void => {}
 
   #late(waitMs: number): void {
     const why = `its client did not answer within ${waitMs} ms`

@@ -24,7 +24,7 @@ export function askClient(
   limits: Limits['session']['input'],
   runtime: Runtime,
 ): void {
-  new InputRounds(call, needed, limits, runtime).needsInput(call, needed)
+  new InputRounds(call, needed, limits, runtime).onInputNeeded(call, needed)
 }
 
 class InputRounds implements CallOwner {
@@ -46,11 +46,11 @@ class InputRounds implements CallOwner {
     this.#client = new ClientQuestions(call, first.service, runtime)
   }
 
-  settled(_attempt: Call, outcome: Outcome): void {
+  onSettled(_attempt: Call, outcome: Outcome): void {
     this.#call.settle(outcome)
   }
 
-  needsInput(attempt: Call, { frame }: InputNeeded): void {
+  onInputNeeded(attempt: Call, { frame }: InputNeeded): void {
     this.#call.progress = Math.max(this.#call.progress, attempt.progress)
     const wanted = inputRequests(frame)
     if (typeof wanted === 'string') return this.#fail(wanted)

@@ -97,13 +97,13 @@ export class PendingCall implements CallOwner, CallHolder {
   giveUp(): void {
     for (const [name, { frame }] of this.#questions) {
       if (frame.method === 'elicitation/create') this.#answerServer(name, CANCEL)
-      else this.#take(name)?.asker.refused(frame.id, clientUnreachable())
+      else this.#take(name)?.asker.onRefusal(frame.id, clientUnreachable())
     }
     this.#finish({ kind: 'failed', error: stateUnknown('unknown') })
     this.call.cancel(undefined)
   }
 
-  settled(_call: Call, ended: Outcome): void {
+  onSettled(_call: Call, ended: Outcome): void {
     if (this.#isOver) return
     this.drop()
     const outcome: Outcome =
@@ -112,11 +112,11 @@ export class PendingCall implements CallOwner, CallHolder {
     else this.#finish(outcome)
   }
 
-  needsInput(_call: Call, needed: InputNeeded): void {
+  onInputNeeded(_call: Call, needed: InputNeeded): void {
     const requester = this.#requester
-    if (requester !== undefined) this.settling(requester)
+    if (requester !== undefined) this.onSettling(requester)
     this.#finish()
-    requester?.needsInput(needed)
+    requester?.requestInput(needed)
   }
 
   /** Called when the client cancels the call, or closes the response to a retry. */
@@ -127,7 +127,7 @@ export class PendingCall implements CallOwner, CallHolder {
   }
 
   /** Copies the facts of the call to a request that ends, so that its error can name undeclared capabilities. */
-  settling(request: Call): void {
+  onSettling(request: Call): void {
     const { service, item, missingCapabilities, confirmedAs, deadline } = this.call
     Object.assign(request, { service, item, missingCapabilities, confirmedAs })
     // `sentAt` belongs to the request that had the call sent: the one with the consent, else the first one.
@@ -199,7 +199,7 @@ export class PendingCall implements CallOwner, CallHolder {
     const question = this.#take(name)
     if (question === undefined) return
     const { id } = question.frame
-    question.asker.answered(resultFrame(id, answer), id)
+    question.asker.onAnswer(resultFrame(id, answer), id)
   }
 
   #take(name: string): ServerQuestion | undefined {

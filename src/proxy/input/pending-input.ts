@@ -60,7 +60,7 @@ export class PendingInput implements Questions {
   /** Routes a call to the servers, or to the waiting call for which it brings answers. */
   route(call: Call, routes: CallRoutes): void {
     const { members } = call.frame.params
-    const span = call.row.askable ? members.span('requestState') : undefined
+    const span = call.row.isAskable ? members.span('requestState') : undefined
     if (span === undefined) {
       // Several servers may have a URI, and only the one that asked may get answers. A name has one server.
       const isRead = call.row.route.to === 'uri'
@@ -104,7 +104,7 @@ export class PendingInput implements Questions {
   ask(question: ServerQuestion): boolean {
     const { during, frame } = question
     const call = during?.root
-    if (during === undefined || call === undefined || call.settled) return false
+    if (during === undefined || call === undefined || call.isSettled) return false
     const asked = questionOf(frame)
     if (!isDeclared(asked, call.context.capabilities)) {
       call.noteMissing(requiredCapabilities(asked))

@@ -49,7 +49,7 @@ export class ArgumentChecks {
       const fault = this.#fault(target, json)
       if (fault !== undefined) refuse(call, fault)
     }
-    return !call.settled
+    return !call.isSettled
   }
 
   #fault({ item, lane, publicName }: Target, json: Buffer | undefined): ArgumentFault | undefined {

@@ -246,7 +246,7 @@ export class Catalogs {
   /** The catalog of a client with these lanes and this view; `hasTasks`: whether it can call tools as tasks. */
   of(lanes: readonly Lane[], view: CatalogView, hasTasks: boolean): Catalog {
     const make = (): Catalog => new Catalog(lanes, view, hasTasks, this)
-    if (!lanes.every((lane) => lane.shared)) return make()
+    if (!lanes.every((lane) => lane.isShared)) return make()
     const known = this.#shared.find((each) => each.view === view && each.hasTasks === hasTasks)
     if (known !== undefined && isSame(known.lanes, lanes)) return known
     const catalog = make()

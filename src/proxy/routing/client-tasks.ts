@@ -83,7 +83,7 @@ export class TaskTable implements TaskKeeper {
     return task
   }
 
-  left(): void {
+  dropAll(): void {
     for (const task of this.#tasks.values()) task.drop(taskNotFound(task.id))
     this.#tasks.clear()
   }
@@ -151,7 +151,7 @@ export class TaskTable implements TaskKeeper {
   }
 
   #whyNot({ config: { name }, keepsTasks }: CallTarget): string {
-    const dates = sessionRevisions.flatMap(({ tasks, version }) => (tasks ? [version] : []))
+    const dates = sessionRevisions.flatMap(({ hasTasks, version }) => (hasTasks ? [version] : []))
     if (this.#owner !== 'session') return `tasks need a session of revision ${dates.join(' or ')}`
     return keepsTasks ? `'${name}' does not offer tasks` : `'${name}' is shared by clients that it may ask`
   }

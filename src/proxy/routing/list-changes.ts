@@ -12,7 +12,7 @@ import type { Router, RoutingContext } from './router.js'
 export interface ListsReader {
   readonly isReady: boolean
   /** Sends the notifications for lists that have changed. Two lists may share one method. */
-  tellChanges(methods: ReadonlySet<string>): void
+  notifyChanges(methods: ReadonlySet<string>): void
 }
 
 export class ListChanges {
@@ -67,7 +67,7 @@ export class ListChanges {
       this.#pending.clear()
       for (const kind of changed) this.markShown(kind)
       if (changed.length > 0)
-        this.#client.tellChanges(new Set(changed.map((kind) => listShapes[kind].changed)))
+        this.#client.notifyChanges(new Set(changed.map((kind) => listShapes[kind].changed)))
     })
   }
 

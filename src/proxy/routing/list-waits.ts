@@ -256,7 +256,7 @@ export class ListWaits {
     for (const lane of lanes) {
       if (lane.listed.has(kind) || hurried.has(lane)) continue
       hurried.add(lane)
-      lane.hurry(call)
+      lane.wantFor(call)
     }
     return lanes.filter(({ view, listed }) => view.isPending && (!listed.has(kind) || view.isComing(kind)))
   }

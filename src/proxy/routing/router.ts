@@ -113,7 +113,7 @@ export class Router {
     if (coming === undefined) return
     // The client gets one notification for all servers that are starting now.
     this.#changes.pause()
-    void coming.then(() => this.tellChanges())
+    void coming.then(() => this.notifyChanges())
   }
 
   get services(): readonly string[] {
@@ -122,7 +122,7 @@ export class Router {
 
   get processes(): SessionProcess[] {
     // In configuration order, followed by the lanes that a reload adds or removes.
-    const own = [...new Set([...this.lanes, ...this.#entered.values()])].filter(({ shared }) => !shared)
+    const own = [...new Set([...this.lanes, ...this.#entered.values()])].filter(({ isShared }) => !isShared)
     return own.flatMap(({ config, pids }) => pids.map((pid) => ({ server: config.name, pid })))
   }
 
@@ -142,7 +142,7 @@ export class Router {
   }
 
   /** Called when the lists of a server have changed; without kinds, for other news that calls may wait for. */
-  changed(kinds: readonly ListKind[]): void {
+  onListsChanged(kinds: readonly ListKind[]): void {
     this.#changes.changed(kinds)
     this.#waits.look()
     if (this.#client.isReady) this.#prepareChecks()
@@ -162,17 +162,17 @@ export class Router {
     if (isChecked) checks.prepare(runtime)
   }
 
-  level(level: string): void {
+  setLogLevel(level: string): void {
     this.logLevel = level
-    for (const lane of this.#entered.values()) lane.level(this.#client, level)
+    for (const lane of this.#entered.values()) lane.setLogLevel(this.#client, level)
   }
 
   rootsChanged(frame: NotificationFrame): void {
     for (const lane of this.#entered.values()) lane.rootsChanged(this.#client, frame)
   }
 
-  read(on: boolean): void {
-    for (const lane of this.#entered.values()) lane.read(this.#client, on)
+  setReading(on: boolean): void {
+    for (const lane of this.#entered.values()) lane.setReading(this.#client, on)
   }
 
   /** Resolves when the servers that only this client used have ended; undefined if there were none. */
@@ -210,7 +210,7 @@ export class Router {
   }
 
   /** Ends one `prepare`. The client gets a notification for each list that differs from the list that it has. */
-  tellChanges(): void {
+  notifyChanges(): void {
     this.#changes.resume()
     this.#client.listsChanged(listKinds)
   }
@@ -349,7 +349,7 @@ export class Router {
   #admitted(call: Call, target: Target, edits: readonly Edit[]): void {
     const withheld = refusalOf(this.#catalog.named('tools', target.publicName) ?? target)
     if (withheld !== undefined) call.fail(withheld)
-    else if (target.lane.retired) this.#reroute(call)
+    else if (target.lane.isRetired) this.#reroute(call)
     else target.lane.call(call, edits)
   }
 
@@ -400,11 +400,11 @@ export class Router {
     call.keep()
     call.service = lane.config.name
     call.apartUris = this.#catalog.apartUris(lane)
-    const settled = (_attempt: Call, outcome: Outcome): void => {
+    const onSettled = (_attempt: Call, outcome: Outcome): void => {
       if (isNotFound(outcome)) this.#askInTurn(call, uri, rest)
       else call.settle(outcome)
     }
-    lane.call(call.attempt({ settled }), NO_EDITS)
+    lane.call(call.attempt({ onSettled }), NO_EDITS)
   }
 
   #byReference(call: Call): void {
@@ -458,7 +458,7 @@ export class Router {
     if (there !== undefined) return there
     const lane = upstream.attach(this.#client)
     this.#entered.set(upstream, lane)
-    if (this.logLevel !== undefined) lane.level(this.#client, this.logLevel)
+    if (this.logLevel !== undefined) lane.setLogLevel(this.#client, this.logLevel)
     return lane
   }
 

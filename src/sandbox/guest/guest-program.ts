@@ -46,15 +46,15 @@ export class GuestProgram {
   kill(): void {
     const pid = this.#child?.pid
     if (pid === undefined) return
-    const kin = new Set<number>()
-    for (let before = -1; before < kin.size;) {
-      before = kin.size
-      for (const one of kinOf(pid, this.#id)) {
-        if (!kin.has(one)) signalProcess(one, 'SIGSTOP')
-        kin.add(one)
+    const descendants = new Set<number>()
+    for (let before = -1; before < descendants.size;) {
+      before = descendants.size
+      for (const one of processesOfCall(pid, this.#id)) {
+        if (!descendants.has(one)) signalProcess(one, 'SIGSTOP')
+        descendants.add(one)
       }
     }
-    for (const one of kin) signalProcess(one, 'SIGKILL')
+    for (const one of descendants) signalProcess(one, 'SIGKILL')
   }
 
   /** Reads the output of processes that the program has left behind. Otherwise they would block on a full pipe. */
@@ -100,7 +100,7 @@ function codeOf(error: unknown): string {
 }
 
 /** The processes of the call whose first process is `first`: its descendants, and others with its mark. */
-export function kinOf(first: number, call: number): number[] {
+export function processesOfCall(first: number, call: number): number[] {
   const kin = withDescendants(
     readProcesses(),
     ({ pid, session }) => pid === first || session === first || isMarked(pid, call),

@@ -33,7 +33,7 @@ import {
 export class ContainerDriver implements MachineDriver {
   readonly id = 'container'
   readonly isolation = 'container'
-  readonly limitsHosts = false
+  readonly canLimitHosts = false
   readonly #runtime: Runtime
   readonly #templates: readonly TemplateImage[]
   readonly #programs: readonly string[]

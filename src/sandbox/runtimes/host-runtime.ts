@@ -33,7 +33,7 @@ export interface HostMachine extends Machine, WatchedMachine {}
 export interface MachineDriver {
   readonly id: string
   readonly isolation: SandboxIsolation
-  readonly limitsHosts: boolean
+  readonly canLimitHosts: boolean
   /** As `probe` of a runtime. `identity` is the user of a machine, if that is not the user of this process. */
   probe(identity: HostIdentity | undefined): Promise<string>
   /** @throws MachineStartError */
@@ -45,7 +45,7 @@ export interface MachineDriver {
 export class HostRuntime implements SandboxRuntime {
   readonly id: string
   readonly isolation: SandboxIsolation
-  readonly limitsHosts: boolean
+  readonly canLimitHosts: boolean
   readonly #driver: MachineDriver
   readonly #folder: StateFolder
   readonly #identities: Identities
@@ -56,7 +56,7 @@ export class HostRuntime implements SandboxRuntime {
   constructor(driver: MachineDriver, runtime: Runtime, folder: StateFolder, runAs: HostIdentity | undefined) {
     this.id = driver.id
     this.isolation = driver.isolation
-    this.limitsHosts = driver.limitsHosts
+    this.canLimitHosts = driver.canLimitHosts
     this.#driver = driver
     this.#folder = folder
     this.#identities = new Identities(process.getuid?.() === 0, runAs, runtime)

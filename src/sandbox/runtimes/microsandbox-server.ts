@@ -39,7 +39,7 @@ const stopped: MachineEnd = { reason: 'stopped', message: 'the session was stopp
 export class MicrosandboxServerRuntime implements SandboxRuntime {
   readonly id = 'microsandbox-server'
   readonly isolation = 'vm'
-  readonly limitsHosts = false
+  readonly canLimitHosts = false
   readonly fixedNetwork = 'as its server has it'
   readonly #serverUrl: string | undefined
   readonly #headers: Readonly<Record<string, string>>

@@ -63,7 +63,7 @@ export class DoubtfulRefusals {
   }
 
   /** Forgets the refusals of a method, because the server has answered it with a result. */
-  given(method: string | undefined): void {
+  onResult(method: string | undefined): void {
     if (this.#refused.size > 0 && method !== undefined) this.#refused.delete(method)
   }
 }

@@ -6,7 +6,7 @@ import { fieldLine, type HttpAgent, type HttpAnswer } from '../http1/client.js'
 import { basicLogin, resolvedAddress } from '../address.js'
 import type { Credential, HttpTarget } from './options.js'
 
-export interface HttpAsk {
+export interface HttpRequestSpec {
   readonly method: 'POST' | 'GET' | 'DELETE'
   readonly url: URL
   /** How the request may be sent again; undefined for a request that is sent once. */
@@ -39,7 +39,7 @@ const cookiePair = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)=("?[\x21\x23-\x2b\x2d-\x3a\x3
 /** Matches the removal of a cookie. Frameworks write a date of 1970, which needs no correct clock. */
 const takenBack = /;\s*(?:max-age=(?:-|0+\s*(?:;|$))|expires=[^;]*\b1970\b)/i
 
-const redirects: Readonly<Record<HttpAsk['method'], readonly number[]>> = {
+const redirects: Readonly<Record<HttpRequestSpec['method'], readonly number[]>> = {
   GET: [301, 302, 303, 307, 308],
   POST: [307, 308],
   DELETE: [],
@@ -116,7 +116,7 @@ export class HttpSession {
   }
 
   /** Returns the target of a redirect that may be followed: it stays in the origin and keeps the method. */
-  redirect(answer: HttpAnswer, method: HttpAsk['method'], from: URL): URL | undefined {
+  redirect(answer: HttpAnswer, method: HttpRequestSpec['method'], from: URL): URL | undefined {
     if (!redirects[method].includes(answer.status)) return undefined
     const to = resolvedAddress(answer.fields.get('location'), from)
     return to?.origin === this.target.url.origin ? to : undefined
@@ -127,7 +127,7 @@ export class HttpSession {
    *
    * @throws TypeError when a field contains a line end or a character that cannot be sent
    */
-  headOf(ask: HttpAsk, url: URL, credential: Credential | undefined): string {
+  headOf(ask: HttpRequestSpec, url: URL, credential: Credential | undefined): string {
     // Added for each request, so that new cookies do not displace a secret that is in use.
     if (credential !== undefined) this.target.redactor.addCredential(credential.secret)
     if (this.#id !== undefined) this.target.redactor.add(this.#id)

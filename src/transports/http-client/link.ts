@@ -161,7 +161,7 @@ export class HttpLink implements Connection {
   }
 
   /** Delivers a message of the server's stream. Such an answer may leave the stream of its request open for ever. */
-  unasked(message: Line | LongLine): void {
+  onUnsolicited(message: Line | LongLine): void {
     if (this.#isClosed) return
     const received = readMessages(message)
     // Found before the delivery, which may remove the request.

@@ -52,7 +52,7 @@ export class MessagePost implements ResponseHandler, StreamOwner {
     this.number = number
     const { mirror, limits } = session.target
     this.mirrored = mirror?.(bytes, head.method)
-    const isEndless = statelessRequests.get(head.method ?? '')?.stays === true
+    const isEndless = statelessRequests.get(head.method ?? '')?.staysOpen === true
     const answerMs = isEndless ? limits.endlessMs : limits.answerMs
     this.#timeout = this.#endsAfter(this.#isAnsweredHere ? answerMs : limits.acceptMs)
   }
@@ -62,7 +62,8 @@ export class MessagePost implements ResponseHandler, StreamOwner {
     const { url, target } = this.#session
     const { method } = this.head
     // An answer has no method.
-    const isRepeatable = method === undefined || method === DISCOVER || requests.get(method)?.reads === true
+    const isRepeatable =
+      method === undefined || method === DISCOVER || requests.get(method)?.isReadOnly === true
     const ask = {
       method: 'POST',
       url,
@@ -244,7 +245,7 @@ export class MessagePost implements ResponseHandler, StreamOwner {
     if (method === 'initialize') for (const each of received) this.#session.version ??= versionIn(each)
     else if (received.some(({ kind }) => kind === 'result')) {
       this.#session.hasServed = true
-      this.#session.target.refusals.given(method)
+      this.#session.target.refusals.onResult(method)
     }
     this.#link.deliver(message, received, this.head.id)
   }

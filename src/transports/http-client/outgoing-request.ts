@@ -10,7 +10,7 @@ import { mayCarryTokens } from '../../text/loopback.js'
 import { mediaType, readExcerpt, retryAfterMs } from './answer.js'
 import { failure, unreachable } from './failure.js'
 import type { Credential, CredentialVerdict } from './options.js'
-import type { HttpAsk, HttpSession } from './http-session.js'
+import type { HttpRequestSpec, HttpSession } from './http-session.js'
 
 /** Each attempt that is not cancelled calls exactly one of `responded`, `refused` and `troubled`. */
 export interface ResponseHandler {
@@ -26,7 +26,7 @@ export class OutgoingRequest implements ClientSocketUser {
   /** The address that answers the request. A redirect changes it. */
   url: URL
   readonly #session: HttpSession
-  readonly #ask: HttpAsk
+  readonly #ask: HttpRequestSpec
   readonly #handler: ResponseHandler
   /** `held`: the request waits for its next attempt, for a credential, or for the verdict on a refusal. */
   #state: 'held' | 'sent' | 'over' = 'held'
@@ -42,7 +42,7 @@ export class OutgoingRequest implements ClientSocketUser {
   #verdictsMax = 1
   #isAbandoned = false
 
-  constructor(session: HttpSession, ask: HttpAsk, handler: ResponseHandler) {
+  constructor(session: HttpSession, ask: HttpRequestSpec, handler: ResponseHandler) {
     this.#session = session
     this.#ask = ask
     this.#handler = handler

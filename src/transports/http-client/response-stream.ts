@@ -10,7 +10,7 @@ import { SseParser } from '../sse/parser.js'
 import { compression, mediaType, readExcerpt, retryAfterMs } from './answer.js'
 import type { HttpLink } from './link.js'
 import { OutgoingRequest } from './outgoing-request.js'
-import type { HttpAsk, HttpSession } from './http-session.js'
+import type { HttpRequestSpec, HttpSession } from './http-session.js'
 
 /** The owner of a stream. A stopped stream does not call it. */
 export interface StreamOwner {
@@ -38,7 +38,7 @@ export class ResponseStream {
   readonly #session: HttpSession
   readonly #link: HttpLink
   readonly #owner: StreamOwner
-  readonly #retry: HttpAsk['retry']
+  readonly #retry: HttpRequestSpec['retry']
   #request: OutgoingRequest | undefined
   #answer: HttpAnswer | undefined
   #parser: SseParser | undefined
@@ -52,7 +52,7 @@ export class ResponseStream {
   attempts = 0
 
   /** `retry` applies to the requests that open the stream. */
-  constructor(session: HttpSession, link: HttpLink, owner: StreamOwner, retry?: HttpAsk['retry']) {
+  constructor(session: HttpSession, link: HttpLink, owner: StreamOwner, retry?: HttpRequestSpec['retry']) {
     this.#session = session
     this.#link = link
     this.#owner = owner

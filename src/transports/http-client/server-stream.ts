@@ -61,7 +61,7 @@ export class ServerStream implements StreamOwner {
   }
 
   onMessage(message: Line | LongLine): void {
-    this.#link.unasked(message)
+    this.#link.onUnsolicited(message)
   }
 
   onEvent(type: string, data: Line): void {

@@ -257,7 +257,7 @@ export class ClientConnection implements Connection {
     if (place !== undefined && place.source !== this.source) return this.#listenOn(response, place)
     const stream = lastEventId === undefined ? this.#standalone : this.#streams.get(place?.stream ?? -1)
     if (stream === undefined) return 'unknown'
-    if (place === undefined && stream.attached) return 'busy'
+    if (place === undefined && stream.isAttached) return 'busy'
     if (place !== undefined && !stream.reaches(place.number)) return 'unknown'
     if (place !== undefined && stream.isOverAfter(place.number)) return 'over'
     this.#write(response, stream, place?.number)
@@ -458,7 +458,7 @@ export class ClientConnection implements Connection {
    * waits for, to which it should relate but need not (MCP 2025-03-26, Transports).
    */
   #latestHeard(): PostReply | undefined {
-    const open = this.#standalone.attached ? [] : [...this.#replies.values()]
+    const open = this.#standalone.isAttached ? [] : [...this.#replies.values()]
     return open.findLast((reply) => reply.canStream)
   }
 

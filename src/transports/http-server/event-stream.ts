@@ -91,7 +91,7 @@ export class EventStream {
     this.#connection = connection
   }
 
-  get attached(): boolean {
+  get isAttached(): boolean {
     return this.#response !== undefined
   }
 

@@ -25,7 +25,7 @@ export interface ForwardedRequest {
   readonly body: Buffer
   readonly response: HttpResponse
   /** Whether all instances get the request, and serve it if they have its session. No client gets the answer. */
-  readonly isTold: boolean
+  readonly isBroadcast: boolean
 }
 
 /** Fields of the connection and the framing, and credentials, which the other instance does not need. */
@@ -53,7 +53,7 @@ export function forwardedBytes(request: EndpointRequest, body: Uint8Array): read
 }
 
 /** @throws HttpSyntaxError if the bytes are not a forwarded request */
-export function readForwarded(bytes: Buffer): Omit<ForwardedRequest, 'response' | 'isTold'> {
+export function readForwarded(bytes: Buffer): Omit<ForwardedRequest, 'response' | 'isBroadcast'> {
   const line = bytes.indexOf(LINE_FEED)
   const end = bytes.indexOf(HEAD_END, line)
   const from = line < 0 || end < 0 ? undefined : parse(bytes.toString('utf8', 0, line))
@@ -95,7 +95,7 @@ export class ForwardedServing implements PeerSink, ResponseWire {
   data(bytes: Buffer): void {
     this.#pieces.push(bytes)
     this.#bytes += bytes.length
-    this.#channel.took(bytes.length)
+    this.#channel.onConsumed(bytes.length)
     if (this.#bytes > this.#bytesMax) this.cut()
   }
 
@@ -106,7 +106,7 @@ export class ForwardedServing implements PeerSink, ResponseWire {
       try {
         const request = readForwarded(Buffer.concat(this.#pieces.splice(0)))
         this.#response = responseOn(this, request.head)
-        this.#serve({ ...request, response: this.#response, isTold: false })
+        this.#serve({ ...request, response: this.#response, isBroadcast: false })
       } catch {
         // The request comes from another version of the proxy.
         this.cut()
@@ -153,7 +153,7 @@ export class ForwardedServing implements PeerSink, ResponseWire {
 }
 
 /** A response that no client gets, for requests that other instances serve too. */
-export function unheardResponse(head: RequestHead): HttpResponse {
+export function discardedResponse(head: RequestHead): HttpResponse {
   const close = (): void => response.close()
   const wire = { unsentBytes: 0, begin: () => '', write: () => {}, cutWhenStalled: () => {} }
   const response: HttpResponse = responseOn({ ...wire, ended: close, cut: close }, head)
@@ -238,7 +238,7 @@ class ForwardedResponse implements PeerSink {
     const { response, onStream } = this.#request
     response.stream(status, fields)
     response.onDrain = () => {
-      this.channel?.took(this.#unreadBytes)
+      this.channel?.onConsumed(this.#unreadBytes)
       this.#unreadBytes = 0
     }
     onStream?.()
@@ -250,6 +250,6 @@ class ForwardedResponse implements PeerSink {
     if (this.#head?.isWhole === true) this.#pieces.push(bytes)
     else if (bytes.length > 0) response.write([bytes])
     if (response.unsentBytes > UNREAD_BYTES) this.#unreadBytes += bytes.length
-    else this.channel?.took(bytes.length)
+    else this.channel?.onConsumed(bytes.length)
   }
 }

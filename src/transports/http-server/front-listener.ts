@@ -50,7 +50,7 @@ export class FrontListener implements FrontServer {
     this.serve = serve
     this.#server = createServer(
       { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS },
-      (socket) => this.#come(socket),
+      (socket) => this.#accept(socket),
     )
     // The system could not accept a connection, and will try again.
     this.#server.on('error', (error) => {
@@ -61,7 +61,7 @@ export class FrontListener implements FrontServer {
   }
 
   /** The client of this connection has authenticated. */
-  know(connection: FrontConnection): void {
+  onAuthenticated(connection: FrontConnection): void {
     this.#strangers.delete(connection)
   }
 
@@ -97,7 +97,7 @@ export class FrontListener implements FrontServer {
   }
 
   /** The response lasts until its client or the front ends it. */
-  lasts({ wire, response }: Pick<HttpRequest, 'wire' | 'response'>): void {
+  onLastingResponse({ wire, response }: Pick<HttpRequest, 'wire' | 'response'>): void {
     this.#lasting.add(wire)
     response.whenClosed(() => this.#lasting.delete(wire))
     this.#look()
@@ -129,11 +129,11 @@ export class FrontListener implements FrontServer {
   }
 
   requestRead(connection: FrontConnection): void {
-    if (!this.#hasToken()) this.know(connection)
+    if (!this.#hasToken()) this.onAuthenticated(connection)
   }
 
   gone(connection: FrontConnection): void {
-    this.know(connection)
+    this.onAuthenticated(connection)
     this.#connections.delete(connection)
     this.#look()
   }
@@ -147,7 +147,7 @@ export class FrontListener implements FrontServer {
     if (this.isDraining && this.#connections.size === this.#lasting.size) this.#quiet.resolve()
   }
 
-  #come(socket: HttpSocket): void {
+  #accept(socket: HttpSocket): void {
     const { limits, room } = this.environment
     const isFull = this.#connections.size >= limits.connectionsMax || room() === 'none'
     if (isFull && !this.#makesRoom()) return void socket.destroy()
@@ -168,7 +168,7 @@ export class FrontListener implements FrontServer {
     }
     this.#notices.note('full', `all ${this.#connections.size} allowed connections are in use: ${goes}`)
     if (closed === undefined) return false
-    this.know(closed)
+    this.onAuthenticated(closed)
     closed.cut()
     return true
   }
@@ -176,7 +176,7 @@ export class FrontListener implements FrontServer {
   #longestResting(): FrontConnection | undefined {
     let longest: FrontConnection | undefined
     for (const connection of this.#connections)
-      if (connection.restsSinceMs < (longest?.restsSinceMs ?? Infinity)) longest = connection
+      if (connection.idleSinceMs < (longest?.idleSinceMs ?? Infinity)) longest = connection
     return longest
   }
 

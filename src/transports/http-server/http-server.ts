@@ -21,7 +21,7 @@ import {
   reachable,
   targetOf,
 } from './access.js'
-import { type ForwardedRequest, ForwardedServing, readForwarded, unheardResponse } from './forwarding.js'
+import { type ForwardedRequest, ForwardedServing, readForwarded, discardedResponse } from './forwarding.js'
 import { OtherInstances } from './other-instances.js'
 import { namedRevision, sessionIdIn } from './protocol.js'
 import { RareWarnings } from './rare-warnings.js'
@@ -224,7 +224,7 @@ export class HttpServer {
     const route = this.#routes.find(path, sender)
     if (sender === undefined && !isOpen(route))
       return this.#guard.unauthorized(admission, wire.socket.remoteAddress ?? 'an unknown address', verdict)
-    if (sender !== undefined && this.#rules.senderOf !== undefined) this.#listening.know(wire)
+    if (sender !== undefined && this.#rules.senderOf !== undefined) this.#listening.onAuthenticated(wire)
     if (route.kind === 'nothing') return route.refusal
     if (route.kind === 'page') return this.#page(request, route.body(), route.type)
     const asked = {
@@ -260,8 +260,11 @@ export class HttpServer {
     if (route.kind !== 'mcp') return route.kind === 'nothing' ? route.refusal : noSession
     const { principal, credential } = sender
     const owner = { endpoint: route.endpoint, principal, credential }
-    const id = request.isTold ? sessionIdIn(head) : undefined
-    if (request.isTold && (id === undefined || this.#clients.session('session', id, owner) === undefined))
+    const id = request.isBroadcast ? sessionIdIn(head) : undefined
+    if (
+      request.isBroadcast &&
+      (id === undefined || this.#clients.session('session', id, owner) === undefined)
+    )
       return noSession
     const accepts = readAccept(head.list('accept'))
     return this.#handlers.streamable({ ...request, ...owner, accepts, query, isForwarded: true })
@@ -270,12 +273,12 @@ export class HttpServer {
   /** Handles a request that another instance serves, and that every instance with the same session must know. */
   #onMessage(bytes: Buffer): void {
     const read = readForwarded(bytes)
-    this.#handle({ ...read, response: unheardResponse(read.head), isTold: true }, this.#serveForwarded)
+    this.#handle({ ...read, response: discardedResponse(read.head), isBroadcast: true }, this.#serveForwarded)
   }
 
   /** The response is a stream. It ends with the token of its sender, if that token ends. */
   #lasts(request: HttpRequest, path: string, endpoint: HttpEndpoint, sender: Sender | undefined): void {
-    this.#listening.lasts(request)
+    this.#listening.onLastingResponse(request)
     if (sender?.untilMs === undefined) return
     const { head, response, wire } = request
     const { untilMs } = sender

@@ -20,7 +20,7 @@ import { type Refusal, refuse, type ServeResult, storeAway } from './refusal.js'
 import { askedTask, taskName } from './session-tasks.js'
 
 /** Messages that every instance with the same session must know. */
-const toldToAll: ReadonlySet<string> = new Set([
+const broadcastMethods: ReadonlySet<string> = new Set([
   'notifications/initialized',
   'notifications/cancelled',
   'notifications/roots/list_changed',
@@ -69,7 +69,7 @@ export class OtherInstances {
     if (id !== undefined && task !== undefined)
       return this.#aboutTask(taskName(id, task), request, posted, here)
     if (this.isAway && this.#needsStore(request, frame)) return storeAway
-    if ('method' in frame && toldToAll.has(frame.method)) this.#tellAll(request, line)
+    if ('method' in frame && broadcastMethods.has(frame.method)) this.#broadcast(request, line)
     return here()
   }
 
@@ -82,7 +82,7 @@ export class OtherInstances {
     const owner = this.#other(stream && labelOf(stream))
     if (owner !== undefined) return this.#resume(owner, request, here)
     if (this.isAway && this.#isElsewhere(request)) return storeAway
-    if (request.head.method === 'DELETE') this.#tellAll(request, NOTHING)
+    if (request.head.method === 'DELETE') this.#broadcast(request, NOTHING)
     return here()
   }
 
@@ -120,9 +120,9 @@ export class OtherInstances {
     return label === this.#peers.label ? undefined : label
   }
 
-  #tellAll(request: EndpointRequest, body: Uint8Array): void {
+  #broadcast(request: EndpointRequest, body: Uint8Array): void {
     if (sessionIdIn(request.head) !== undefined)
-      this.#peers.tellAll(Buffer.concat(forwardedBytes(request, body)))
+      this.#peers.broadcast(Buffer.concat(forwardedBytes(request, body)))
   }
 
   /** If the instance of a stream does not answer, the stream continues here with the error of a lost call. */

@@ -8,7 +8,7 @@ export interface PeerChannel {
   end(): void
   cut(): void
   /** This many received bytes are no longer in memory, so the other instance may send more. */
-  took(bytes: number): void
+  onConsumed(bytes: number): void
 }
 
 /** Receives the bytes of a channel. `gone` is called at most once, as the last event, and never after `cut`. */
@@ -35,7 +35,7 @@ export interface Peers {
   /** Returns undefined if no instance with this name runs. Rejects while no message can be sent. */
   open(label: string, sink: PeerSink): Promise<PeerChannel | undefined>
   /** Sends a short message to all other instances, later if none can be sent now. */
-  tellAll(bytes: Buffer): void
+  broadcast(bytes: Buffer): void
   /** Registers this instance as the holder of `name`, which others find with `holderOf`. */
   claim(name: string): void
   /** Returns the instance that holds `name`. Rejects while the store is unreachable. */

@@ -73,7 +73,7 @@ export class PostReply implements Reply {
 
   /** Whether the response can carry events and the client still reads it. */
   get canStream(): boolean {
-    return this.#isPending && this.#accepts.stream && (this.#stream?.attached ?? !this.#response.isClosed)
+    return this.#isPending && this.#accepts.stream && (this.#stream?.isAttached ?? !this.#response.isClosed)
   }
 
   answer(message: Message, kind: AnswerKind): void {

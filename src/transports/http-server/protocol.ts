@@ -48,7 +48,7 @@ export function sessionIdIn(head: RequestHead): string | undefined {
 /** Why a request with this head may not listen to a session, or end it. */
 export function refusesVersion(head: RequestHead, client: ClientConnection | undefined): Refusal | undefined {
   const version = head.get('mcp-protocol-version')
-  if (version === undefined || client?.revision.versionHeader === false) return undefined
+  if (version === undefined || client?.revision.hasVersionHeader === false) return undefined
   if (namedRevision(head) !== undefined) return undefined
   const versions = sessionRevisions.map((revision) => revision.version).join(', ')
   return refuse(400, `Unsupported protocol version: ${version} (supported versions: ${versions})`)
@@ -77,7 +77,7 @@ function judgeInSession(
     // MCP, Lifecycle.
     if (opens) return invalid('initialize must not be part of a batch')
     const revision = client?.revision ?? namedRevision(head)
-    if (revision?.batching === false) return invalid(`protocol version ${revision.version} has no batches`)
+    if (revision?.hasBatches === false) return invalid(`protocol version ${revision.version} has no batches`)
   }
   // The proxy has sent no request without a session, so this answers none.
   if (client === undefined && frames.some(({ kind }) => kind === 'result' || kind === 'error'))
@@ -119,7 +119,7 @@ function judgeStateless({ head, frames, isBatch }: PostedMessage): StatelessJudg
 
 /** Whether the answer to a message without a session lasts as long as its client listens. */
 export function staysOpen({ frames: [frame] }: PostedMessage): boolean {
-  return frame?.kind === 'request' && statelessRequests.get(frame.method)?.stays === true
+  return frame?.kind === 'request' && statelessRequests.get(frame.method)?.staysOpen === true
 }
 
 function faultOf(head: RequestHead, frame: RequestFrame): Refusal | undefined {

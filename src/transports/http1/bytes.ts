@@ -23,7 +23,7 @@ export const TCP_KEEP_ALIVE_MS = 30_000
 const COPIED_BYTES_MAX = 16 * 1024
 
 /** A head or a chunk size, in latin1, and the bytes after it: in one piece if copying is cheap. */
-export function behind(text: string, pieces: readonly Uint8Array[]): readonly Uint8Array[] {
+export function withHead(text: string, pieces: readonly Uint8Array[]): readonly Uint8Array[] {
   const length = text.length + lengthOf(pieces)
   if (length > COPIED_BYTES_MAX) return [Buffer.from(text, 'latin1'), ...pieces]
   const bytes = Buffer.allocUnsafe(length)

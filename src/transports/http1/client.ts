@@ -9,13 +9,13 @@ import type { Buffer } from 'node:buffer'
 import { ReadThrottle } from '../../runtime/read-throttle.js'
 import type { SocketPlace } from '../../runtime/runtime.js'
 import { hostAndPort } from '../address.js'
-import { behind, type HttpSocket, writeAll } from './bytes.js'
+import { withHead, type HttpSocket, writeAll } from './bytes.js'
 import { type Dial, opened } from './dial.js'
 import type { HeaderFields, ResponseHead } from './head.js'
 import { type MessageSink, responseReader } from './reader.js'
 import { asError } from './trouble.js'
 
-export { connectPlain, type Dial, dialFor, type TlsMeans } from './dial.js'
+export { connectPlain, type Dial, dialFor, type TlsOptions } from './dial.js'
 export { fieldLine } from './head.js'
 export { SocketTroubleError, socketTrouble } from './trouble.js'
 
@@ -66,12 +66,12 @@ export class HttpAgent {
   }
 
   /** The connection is free for another exchange. */
-  rests(socket: ClientSocket): void {
+  release(socket: ClientSocket): void {
     if (this.limits.idleSocketMs === 0) socket.close()
     else this.#resting.push(socket)
   }
 
-  gone(socket: ClientSocket): void {
+  onClosed(socket: ClientSocket): void {
     this.#sockets.delete(socket)
     const at = this.#resting.indexOf(socket)
     if (at >= 0) this.#resting.splice(at, 1)
@@ -97,7 +97,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   #isConnected = false
   #isSent = true
   #isPaused = false
-  #gone = false
+  #isClosed = false
 
   constructor(dial: Dial, to: SocketPlace, agent: HttpAgent) {
     this.#agent = agent
@@ -112,7 +112,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     this.#user = user
     this.#isSent = false
     this.#reader.next()
-    this.#unsent = behind(head, body === undefined ? [] : [body])
+    this.#unsent = withHead(head, body === undefined ? [] : [body])
     if (this.#socket !== undefined) this.#write(this.#socket)
   }
 
@@ -120,7 +120,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   read(on: boolean): void {
     if (this.#isPaused !== on) return
     this.#isPaused = !on
-    this.#throttle?.want(on)
+    this.#throttle?.setReading(on)
     // If the end of the answer arrived during the pause, no byte restarts the idle time.
     if (on) this.#socket?.setTimeout?.(this.#agent.limits.idleSocketMs)
   }
@@ -143,14 +143,14 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   }
 
   close(error?: Error): void {
-    if (this.#gone) return
-    this.#gone = true
+    if (this.#isClosed) return
+    this.#isClosed = true
     const user = this.#user
     const answer = this.#answer
     this.#user = undefined
     this.#answer = undefined
     this.#dialing.abort()
-    this.#agent.gone(this)
+    this.#agent.onClosed(this)
     if (answer === undefined) user?.failed(error ?? hangup())
     else answer.ended(false, error)
   }
@@ -213,7 +213,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     writeAll(socket, pieces, (error) => {
       if (error) return
       this.#isSent = true
-      if (this.#user === undefined && !this.#gone) this.#agent.rests(this)
+      if (this.#user === undefined && !this.#isClosed) this.#agent.release(this)
     })
   }
 
@@ -226,7 +226,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     } catch (error) {
       return this.close(asError(error))
     }
-    if (this.#gone) return
+    if (this.#isClosed) return
     if (this.#reader.isWhole) this.#finish(rest.length > 0)
     // Reading is paused, so the socket delivers these bytes again later.
     else if (rest.length > 0) this.#socket?.unshift(rest)
@@ -238,14 +238,14 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     this.#user = undefined
     // The reader of the body may still drop the connection, if the body was no answer.
     answer?.ended(true)
-    if (this.#gone) return
+    if (this.#isClosed) return
     this.#answer = undefined
     if (isLast || answer?.head.keepsAlive !== true) return this.close()
     this.read(true)
     // An idle socket must not keep the process alive.
     this.#socket?.unref?.()
     // An answer may arrive before the whole request is sent.
-    if (this.#isSent) this.#agent.rests(this)
+    if (this.#isSent) this.#agent.release(this)
   }
 }
 

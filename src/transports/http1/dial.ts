@@ -9,17 +9,17 @@ import { type HttpSocket, TCP_KEEP_ALIVE_MS } from './bytes.js'
 export type Dial = (to: SocketPlace, signal: AbortSignal) => HttpSocket | Promise<HttpSocket>
 
 /** TLS options that extend the defaults of the machine. */
-export interface TlsMeans {
+export interface TlsOptions {
   /** The server name to request and to find in the certificate; undefined means the host. */
   readonly servername: string | undefined
   /** Reads the files, as PEM. `ca` replaces the authorities of the machine. @throws SocketTroubleError */
   material(): Readonly<Record<'ca' | 'cert' | 'key', Buffer | undefined>>
 }
 
-export interface Way {
+export interface DialRoute {
   /** Undefined reaches it directly. */
   readonly proxy?: URL | undefined
-  readonly tls?: TlsMeans | undefined
+  readonly tls?: TlsOptions | undefined
   /** Resolves names instead of the machine, if no proxy does. */
   readonly lookup?: LookupFunction | undefined
   /** Makes the sockets instead of Node. */
@@ -46,14 +46,17 @@ export async function opened(socket: HttpSocket, isTls: boolean): Promise<void> 
 }
 
 /** Resolves to the function that makes sockets for this address. */
-export async function dialFor(url: URL, { proxy, tls, lookup, connect: given }: Way = {}): Promise<Dial> {
+export async function dialFor(
+  url: URL,
+  { proxy, tls, lookup, connect: given }: DialRoute = {},
+): Promise<Dial> {
   if (proxy === undefined) return given ?? connectorFor(url, tls, lookup)
   const { tunnelDial, tlsConnector } = await import('./tls.js')
   const secure = url.protocol === 'https:' ? tlsConnector(tls) : undefined
   return tunnelDial(proxy, given ?? (await connectorFor(proxy)), secure)
 }
 
-async function connectorFor({ protocol }: URL, tls?: TlsMeans, lookup?: LookupFunction): Promise<Connect> {
+async function connectorFor({ protocol }: URL, tls?: TlsOptions, lookup?: LookupFunction): Promise<Connect> {
   if (protocol !== 'https:') return (to) => connectTo(to, lookup)
   const { tlsConnector } = await import('./tls.js')
   const connectTls = tlsConnector(tls, lookup)

@@ -3,7 +3,7 @@
 import type { Message } from '../../jsonrpc/splice.js'
 import { Buffer } from 'node:buffer'
 import { lengthOf } from '../../jsonrpc/line.js'
-import { behind } from './bytes.js'
+import { withHead } from './bytes.js'
 import { fieldLine, type RequestHead } from './head.js'
 import type { FrontConnection } from './server.js'
 
@@ -67,7 +67,7 @@ export class HttpResponse {
     const head = this.#head(status, fields, about)
     this.#state = 'ended'
     if (this.#isClosed) return
-    this.#wire.write(behind(head, this.#request.method === 'HEAD' ? [] : body))
+    this.#wire.write(withHead(head, this.#request.method === 'HEAD' ? [] : body))
     this.#wire.ended()
   }
 
@@ -82,7 +82,7 @@ export class HttpResponse {
     const head = this.#head(status, fields, this.#isChunked ? 'transfer-encoding: chunked\r\n' : '')
     this.#state = 'stream'
     if (this.#isClosed) return
-    this.#wire.write(behind(head, []))
+    this.#wire.write(withHead(head, []))
     this.#wire.cutWhenStalled()
   }
 
@@ -91,7 +91,7 @@ export class HttpResponse {
     if (this.#state !== 'stream' || this.#isClosed) return
     if (!this.#isChunked) return this.#wire.write(pieces)
     const size = `${lengthOf(pieces).toString(16)}\r\n`
-    this.#wire.write(behind(size, [...pieces, LINE_END]))
+    this.#wire.write(withHead(size, [...pieces, LINE_END]))
   }
 
   end(): void {

@@ -118,7 +118,7 @@ export class FrontConnection implements MessageSink<RequestHead> {
   }
 
   /** The time since which the connection is idle between two requests; Infinity if it is not idle. */
-  get restsSinceMs(): number {
+  get idleSinceMs(): number {
     return this.#isIdle && !this.#isFirst && !this.#isLast && !this.#isGone ? this.#sinceMs : Infinity
   }
 

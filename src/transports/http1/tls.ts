@@ -9,7 +9,7 @@ import { type SecureContext, type TLSSocket, connect, createSecureContext } from
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
 import { basicLogin, hostAndPort } from '../address.js'
 import { type HttpSocket, TCP_KEEP_ALIVE_MS } from './bytes.js'
-import { type Dial, opened, type TlsMeans } from './dial.js'
+import { type Dial, opened, type TlsOptions } from './dial.js'
 import type { ResponseHead } from './head.js'
 import { responseReader } from './reader.js'
 import { SocketTroubleError, asError } from './trouble.js'
@@ -18,7 +18,7 @@ import { SocketTroubleError, asError } from './trouble.js'
 type TlsConnect = (to: SocketPlace, over?: Duplex) => TLSSocket
 
 /** Makes TLS sockets. Each reads the certificate files again, because they are renewed. `lookup` resolves names. */
-export function tlsConnector(means?: TlsMeans, lookup?: LookupFunction): TlsConnect {
+export function tlsConnector(means?: TlsOptions, lookup?: LookupFunction): TlsConnect {
   return ({ host, port }, over) => {
     const name = means?.servername ?? host
     const socket = connect({
@@ -37,7 +37,7 @@ export function tlsConnector(means?: TlsMeans, lookup?: LookupFunction): TlsConn
 }
 
 /** @throws SocketTroubleError if a file has no usable content */
-function contextOf(means: TlsMeans): SecureContext {
+function contextOf(means: TlsOptions): SecureContext {
   const material = means.material()
   try {
     return createSecureContext(material)

@@ -65,7 +65,7 @@ export class NdjsonConnection implements Connection {
   /** Ends the output when the queue is empty. */
   #ending: (() => void) | undefined
   /** The number of messages that the owner has sent. */
-  given = 0
+  sentCount = 0
   #inputEnded = false
   #outputGone = false
   /** Whether the output gets no more bytes. */
@@ -133,7 +133,7 @@ export class NdjsonConnection implements Connection {
 
   send(message: Message): void {
     if (this.#closed || this.#closing !== undefined) return
-    this.given++
+    this.sentCount++
     if (this.#outputGone) return
     this.#outbox.addMessage(message)
     if (this.#isWriting) {
@@ -145,7 +145,7 @@ export class NdjsonConnection implements Connection {
   }
 
   read(on: boolean): void {
-    this.#throttle.want(on)
+    this.#throttle.setReading(on)
   }
 
   close(atOnce = false): Promise<void> {

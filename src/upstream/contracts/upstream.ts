@@ -118,9 +118,9 @@ export interface CallTarget {
   /** Whether a task can belong to a single client. */
   readonly keepsTasks: boolean
   /** Whether the target takes no new calls, because its server has left the configuration. */
-  readonly retired: boolean
+  readonly isRetired: boolean
   /** Starts or asks the server now if its lists are unknown, because the call may be for it. */
-  hurry(call: Call): void
+  wantFor(call: Call): void
   /** Carries out the call and settles it. */
   call(call: Call, edits: readonly Edit[]): void
   /** Records that the client follows this resource, even if another server got the request. */
@@ -130,14 +130,14 @@ export interface CallTarget {
 /** A server as one client uses it, with processes for this client alone or with shared ones. */
 export interface Lane extends CallTarget {
   /** Whether other clients may use the lane too. */
-  readonly shared: boolean
+  readonly isShared: boolean
   readonly pids: readonly number[]
   /** Sets the lowest level of log messages for the client. */
-  level(client: ClientPort, level: string): void
+  setLogLevel(client: ClientPort, level: string): void
   /** Forwards that the roots of the client have changed. */
   rootsChanged(client: ClientPort, frame: NotificationFrame): void
   /** Pauses or resumes reading from the server, because the client reads too slowly. */
-  read(client: ClientPort, on: boolean): void
+  setReading(client: ClientPort, on: boolean): void
   /** Removes the subscriptions of a client that moves to another lane, and returns their resources. */
   takeSubscriptions(client: ClientPort): string[]
   /** Removes and returns the client's calls that have not begun here, so that another lane can make them. */
@@ -161,7 +161,7 @@ export interface RunningProcess {
 export interface Upstream {
   readonly config: ServerConfig
   /** Whether no two clients share a process. */
-  readonly isolated: boolean
+  readonly isIsolated: boolean
   /** The facts for a client without a lane, from running processes or from an earlier start. */
   readonly view: Pick<ServerView, 'before' | 'facts' | 'failure' | 'state'>
   /** Applies a configuration that needs no other process, because only names and filters differ. */

@@ -4,7 +4,7 @@ import type { Connection } from '../../jsonrpc/connection.js'
 import { requestFields } from '../../mcp/http-headers.js'
 import type { Limits } from '../../limits.js'
 import type { Redactor } from '../../text/redactor.js'
-import { HttpAgent, SocketTroubleError, dialFor, type TlsMeans } from '../../transports/http1/client.js'
+import { HttpAgent, SocketTroubleError, dialFor, type TlsOptions } from '../../transports/http1/client.js'
 import { readFileBytes } from '../../runtime/read-file.js'
 import { LazyValue } from '../../runtime/deferred.js'
 import type { Runtime } from '../../runtime/runtime.js'
@@ -56,7 +56,7 @@ export async function httpDialer(
   for (const secret of proxy === undefined ? [] : loginSecrets(proxy)) redactor.add(secret)
   if (typeof config.proxy === 'string' && isNearby(url.hostname))
     tell('warn', `its proxy is not used: ${url.hostname} is reached directly`)
-  const tls = config.tls && tlsMeans(config.tls)
+  const tls = config.tls && tlsOptions(config.tls)
   const dial = await dialFor(url, { proxy, tls, connect: runtime.connect })
   const agent = new HttpAgent(url, defaultHttpClientLimits, dial)
   const unattended = await unattendedCredentials(config, runtime, tell)
@@ -204,7 +204,7 @@ const CHECK_FILES = 'check the files that the configuration names'
 const BEGINNING = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/
 
 /** Reads the TLS files of the configuration when a connection first needs them. */
-function tlsMeans({ ca, cert, key, servername }: HttpTls): TlsMeans {
+function tlsOptions({ ca, cert, key, servername }: HttpTls): TlsOptions {
   return {
     servername,
     material: () => {

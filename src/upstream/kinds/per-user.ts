@@ -31,7 +31,7 @@ const nameless = /^(?:anybody|bearer [\w-]{43}|connection \d+(?: of [\w-]+)?)$/
 
 export class PerUserServer implements Upstream {
   config: HttpServerConfig
-  readonly #around: ProxyContext
+  readonly #context: ProxyContext
   /** The servers by user. Clients without a user share one. */
   readonly #servers = new Map<string | undefined, Server>()
   #look: Timer | undefined
@@ -40,17 +40,17 @@ export class PerUserServer implements Upstream {
   constructor(config: HttpServerConfig, around: ProxyContext) {
     this.config = config
     // The server of a user has only one principal.
-    this.#around = { ...around, separatesPrincipals: () => false }
+    this.#context = { ...around, separatesPrincipals: () => false }
   }
 
   /** True if clients have users: a server cannot be opened before a client names its user. */
-  get isolated(): boolean {
-    return this.#around.hasUsers()
+  get isIsolated(): boolean {
+    return this.#context.hasUsers()
   }
 
   /** Hides the lists of users, even from other users without a session. */
   get view(): Upstream['view'] {
-    const only = this.isolated ? undefined : this.#servers.get(undefined)
+    const only = this.isIsolated ? undefined : this.#servers.get(undefined)
     return only?.view ?? UNKNOWN
   }
 
@@ -80,9 +80,9 @@ export class PerUserServer implements Upstream {
     const gauges = sumOf(all.map((each) => each.gauges))
     const { name } = this.config
     const needsLogin = `${withoutLogin} of ${all.length} users need a login; run: mcps-proxy login ${inShell(name)} --user NAME`
-    const error = best.state === 'login-required' && this.isolated ? needsLogin : best.error
+    const error = best.state === 'login-required' && this.isIsolated ? needsLogin : best.error
     const users = { count: all.length, withoutLogin }
-    return { ...best, error, gauges, ...(this.isolated && { users }) }
+    return { ...best, error, gauges, ...(this.isIsolated && { users }) }
   }
 
   renew(why: string): void {
@@ -104,11 +104,11 @@ export class PerUserServer implements Upstream {
   }
 
   #open(user: string | undefined): Upstream {
-    const { limits, runtime } = this.#around
+    const { limits, runtime } = this.#context
     const usersMax = limits.remoteUsersMax
     if (this.#servers.size >= usersMax) this.#closeUnused(1)
     if (this.#servers.size >= usersMax) return fullUpstream(this.config, usersMax)
-    const server = openHttp(configOf(this.config, user), this.#around)
+    const server = openHttp(configOf(this.config, user), this.#context)
     if (this.#isClosed) {
       void server.close()
       return server
@@ -121,7 +121,7 @@ export class PerUserServer implements Upstream {
   #lookAgain(): void {
     this.#closeUnused(Infinity)
     const isOver = this.#isClosed || this.#servers.size === 0
-    this.#look = isOver ? undefined : this.#around.runtime.setTimer(LOOK_MS, () => this.#lookAgain())
+    this.#look = isOver ? undefined : this.#context.runtime.setTimer(LOOK_MS, () => this.#lookAgain())
   }
 
   #closeUnused(most: number): void {

@@ -50,11 +50,11 @@ const done = (): Promise<void> => Promise.resolve()
 class UnavailableUpstream implements Upstream, Lane {
   config: ServerConfig
   readonly view: ServerView
-  readonly isolated = false
+  readonly isIsolated = false
   readonly listed: ReadonlySet<never> = new Set()
   readonly keepsTasks = false
-  readonly retired = false
-  readonly shared = true
+  readonly isRetired = false
+  readonly isShared = true
   readonly pids: readonly number[] = []
   readonly #refusal: ErrorBody
   readonly #shown: UpstreamState
@@ -102,10 +102,10 @@ class UnavailableUpstream implements Upstream, Lane {
   readonly close = done
   readonly takeSubscriptions = none
   readonly release = none
-  readonly hurry = nothing
+  readonly wantFor = nothing
   readonly follow = nothing
-  readonly level = nothing
+  readonly setLogLevel = nothing
   readonly rootsChanged = nothing
-  readonly read = nothing
+  readonly setReading = nothing
   readonly leave = nothing
 }

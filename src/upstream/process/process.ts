@@ -36,7 +36,7 @@ export class ServerProcess implements Dialed {
   /** The last measured memory of the process group and its descendants; undefined without a limit. */
   memoryBytes: number | undefined
   readonly #config: StdioServerConfig
-  readonly #around: ProcessContext
+  readonly #context: ProcessContext
   readonly #child: Child
   readonly #words = new LastWords()
   #memoryTimer: Timer | undefined
@@ -48,7 +48,7 @@ export class ServerProcess implements Dialed {
   constructor(config: StdioServerConfig, around: ProcessContext, redactor: Redactor, adopted?: Child) {
     const { limits, runtime } = around
     this.#config = config
-    this.#around = around
+    this.#context = around
     this.#child = adopted ?? runtime.spawn(spawnSpec(config, runtime.env))
     const { pid, stdin, stdout, stderr } = this.#child
     new StderrLog(config.name, around, redactor, this.#words).drain(stderr)
@@ -68,7 +68,7 @@ export class ServerProcess implements Dialed {
   }
 
   async #descend(): Promise<void> {
-    const { stdinWaitMs, killWaitMs } = this.#around.limits.ladder
+    const { stdinWaitMs, killWaitMs } = this.#context.limits.ladder
     // A browser that a server has started in another process group can be found only while the server runs.
     const surveyed = this.#isGone ? undefined : this.#surveyed()
     this.connection.endOutput(surveyed)
@@ -84,11 +84,11 @@ export class ServerProcess implements Dialed {
   /** Finds processes that have left the group; undefined if the system does not show them. */
   #surveyed(): Promise<unknown> | undefined {
     const survey = this.#child.survey?.()
-    return survey && within(survey, SURVEY_MS_MAX, this.#around.runtime)
+    return survey && within(survey, SURVEY_MS_MAX, this.#context.runtime)
   }
 
   async #isGoneWithin(waitMs: number): Promise<boolean> {
-    if (!this.#isGone) await within(this.ended, waitMs, this.#around.runtime)
+    if (!this.#isGone) await within(this.ended, waitMs, this.#context.runtime)
     return this.#isGone
   }
 
@@ -101,7 +101,7 @@ export class ServerProcess implements Dialed {
     this.#memoryTimer = undefined
     const { stdout, stderr } = this.#child
     const allRead = Promise.allSettled([stdout, stderr].map((each) => finished(each, { writable: false })))
-    const { limits, runtime } = this.#around
+    const { limits, runtime } = this.#context
     await within(allRead, limits.ladder.outputWaitMs, runtime)
     this.#isGone = true
     stdout.destroy()
@@ -111,7 +111,7 @@ export class ServerProcess implements Dialed {
 
   /** The reason in the text of the program. Lines before the handshake count as reasons. */
   #why({ code }: ChildExit): string {
-    const isStarted = this.connection.given > HANDSHAKE_MESSAGES
+    const isStarted = this.connection.sentCount > HANDSHAKE_MESSAGES
     const { error, lines } = this.#words
     const said = isStarted || code === 0 ? error : lines.slice(-1)
     if (said.length === 0 || code === undefined) return ''
@@ -120,7 +120,7 @@ export class ServerProcess implements Dialed {
 
   /** Ends a server that leaks before it takes down the machine with all other servers. */
   #watchMemory(group: number, limitBytes: number): void {
-    const { limits, runtime } = this.#around
+    const { limits, runtime } = this.#context
     const look = async (): Promise<void> => {
       const used = await runtime.memoryOf(group).catch(() => undefined)
       if (this.#memoryTimer === undefined) return
@@ -140,7 +140,7 @@ export class ServerProcess implements Dialed {
   }
 
   #say(level: 'error' | 'warn', message: string): void {
-    this.#around.log({ level, service: this.#config.name, message })
+    this.#context.log({ level, service: this.#config.name, message })
   }
 }
 

@@ -16,7 +16,7 @@ interface LogContext {
 
 export class StderrLog {
   readonly #service: string
-  readonly #around: LogContext
+  readonly #context: LogContext
   readonly #redactor: Redactor
   readonly #words: LastWords | undefined
   #line: Buffer[] = []
@@ -29,7 +29,7 @@ export class StderrLog {
   /** `words` gets each logged line. */
   constructor(service: string, around: LogContext, redactor: Redactor, words?: LastWords) {
     this.#service = service
-    this.#around = around
+    this.#context = around
     this.#redactor = redactor
     this.#words = words
   }
@@ -58,7 +58,7 @@ export class StderrLog {
   }
 
   #keep(part: Buffer): void {
-    const room = this.#around.limits.stderr.lineBytesMax - this.#lineBytes
+    const room = this.#context.limits.stderr.lineBytesMax - this.#lineBytes
     if (part.length > room) this.#isCut = true
     if (room <= 0 || part.length === 0) return
     const kept = part.subarray(0, room)
@@ -89,13 +89,13 @@ export class StderrLog {
   }
 
   #say(message: string): void {
-    this.#around.log({ level: 'info', service: this.#service, message, details: { stream: 'stderr' } })
+    this.#context.log({ level: 'info', service: this.#service, message, details: { stream: 'stderr' } })
   }
 
   #mayLog(): boolean {
-    const now = this.#around.runtime.now()
+    const now = this.#context.runtime.now()
     if (now - this.#windowStart >= 1000) this.#startWindow(now)
-    if (this.#inWindow >= this.#around.limits.stderr.linesPerSecondMax) {
+    if (this.#inWindow >= this.#context.limits.stderr.linesPerSecondMax) {
       this.#dropped++
       return false
     }
@@ -113,7 +113,7 @@ export class StderrLog {
     if (this.#dropped === 0) return
     const message = `${this.#dropped} lines of stderr were dropped`
     this.#dropped = 0
-    this.#around.log({ level: 'warn', service: this.#service, message })
+    this.#context.log({ level: 'warn', service: this.#service, message })
   }
 }
 

@@ -44,7 +44,7 @@ export class Attribution {
       client: client.serial,
       isOfSeveral: client.profile.isSeveral === true,
       at: this.#runtime.now(),
-      mayAsk: row.askable,
+      mayAsk: row.isAskable,
     })
   }
 
@@ -66,7 +66,7 @@ export class Attribution {
   }
 
   get oneAskable(): Call | undefined {
-    return this.#only(({ row }) => row.askable)
+    return this.#only(({ row }) => row.isAskable)
   }
 
   /** The call of a request of the server, if only one is possible. */

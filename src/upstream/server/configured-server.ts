@@ -89,12 +89,12 @@ export class Server implements Upstream {
     for (const lane of this.#lanes) lane.renew(why)
   }
 
-  get isolated(): boolean {
+  get isIsolated(): boolean {
     return this.#context.isolation === 'session'
   }
 
   get isUsed(): boolean {
-    return !this.#idle || [...this.#lanes].some(({ isUsed }) => isUsed)
+    return !this.#isIdle || [...this.#lanes].some(({ isUsed }) => isUsed)
   }
 
   get view(): Upstream['view'] {
@@ -137,7 +137,7 @@ export class Server implements Upstream {
     const { capabilities: declared, principal } = profile
     const scope = { sharing, declared, opening, client: serial, principal, startsOnCall }
     const own = this.#newLane(scope).join(client)
-    if (startsOnCall && !this.isolated) own.defer(this.#sharedLane('plain'))
+    if (startsOnCall && !this.isIsolated) own.defer(this.#sharedLane('plain'))
     return own
   }
 
@@ -195,7 +195,7 @@ export class Server implements Upstream {
     const { runtime } = this.#context
     const endsAt = runtime.now() + graceMs
     this.#context.retiredBecause = why
-    while (!this.#idle && runtime.now() < endsAt) {
+    while (!this.#isIdle && runtime.now() < endsAt) {
       await new Promise<void>((resolve) => runtime.setTimer(IDLE_CHECK_MS, resolve))
     }
     await this.close()
@@ -223,7 +223,7 @@ export class Server implements Upstream {
     return failure?.reason === 'login-required' && state !== 'starting' ? 'login-required' : state
   }
 
-  get #idle(): boolean {
+  get #isIdle(): boolean {
     const { inFlight, queued } = this.#gauges
     return inFlight + queued === 0
   }

@@ -49,7 +49,7 @@ export class LaneClients {
     return this.#clients.values()
   }
 
-  get areFollowing(): boolean {
+  get hasFollowers(): boolean {
     return this.resources.size > 0 || this.tasks.size > 0
   }
 
@@ -142,7 +142,7 @@ export class LaneClients {
     if (follow !== undefined) follow.pending++
     const first = connection()
     return call.attempt({
-      settled: (_attempt, outcome) => {
+      onSettled: (_attempt, outcome) => {
         // The client may have ended this subscription meanwhile, and begun another one.
         if (follow !== undefined && followed.at(name).get(client) === follow) {
           follow.pending--
@@ -165,7 +165,7 @@ export class LaneClients {
 
   #leaving(call: Call, name: string, connection: () => ServerConnection | undefined): Call {
     return call.attempt({
-      settled: (_attempt, outcome) => {
+      onSettled: (_attempt, outcome) => {
         call.settle(outcome)
         void this.#subscribe(connection(), name)
       },

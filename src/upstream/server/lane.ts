@@ -87,7 +87,7 @@ export class ServerLane implements Lane, ServerView {
     return this.#context.config
   }
 
-  get retired(): boolean {
+  get isRetired(): boolean {
     return this.#context.retiredBecause !== undefined
   }
 
@@ -179,13 +179,13 @@ export class ServerLane implements Lane, ServerView {
     this.startNow()
   }
 
-  hurry(call: Call): void {
+  wantFor(call: Call): void {
     this.#endDeferral()
     if (this.lists.hasNames) return
     if (this.failure?.reason === 'login-required') this.#context.logins?.()?.ask()
     // Another attempt with the same credentials is useless, and may lock them out.
     const isRefused = this.#workersFailure?.reason === 'unauthorized' && this.state !== 'starting'
-    this.#callers = [...this.#callers.filter(({ settled }) => !settled), call]
+    this.#callers = [...this.#callers.filter(({ isSettled }) => !isSettled), call]
     this.startNow()
     this.#begin()
     if (!this.isPending && !isRefused) this.#follow(this.#startFirst())
@@ -195,7 +195,7 @@ export class ServerLane implements Lane, ServerView {
     return this.clients.size > 0
   }
 
-  get shared(): boolean {
+  get isShared(): boolean {
     return !isOfOne(this.#scope.sharing)
   }
 
@@ -239,7 +239,7 @@ export class ServerLane implements Lane, ServerView {
     this.#workerFor(sent).call(sent, edits)
   }
 
-  level(client: ClientPort, level: string): void {
+  setLogLevel(client: ClientPort, level: string): void {
     this.clients.setLevel(client, level)
     this.#sendLevel()
   }
@@ -250,7 +250,7 @@ export class ServerLane implements Lane, ServerView {
     for (const connection of this.#connections) connection.pass(frame, [])
   }
 
-  read(client: ClientPort, on: boolean): void {
+  setReading(client: ClientPort, on: boolean): void {
     // One slow client among several does not pause the others.
     if (on || this.clients.only === client) this.#readAll(on)
   }
@@ -343,17 +343,17 @@ export class ServerLane implements Lane, ServerView {
     const { clients } = this
     if (this.#scope.startsOnCall) return this.isAtWork || [...clients].some(({ listens }) => listens)
     const isAttended = this.#context.staysForClients && clients.size > 0
-    return clients.areFollowing || isAttended || this.isAtWork
+    return clients.hasFollowers || isAttended || this.isAtWork
   }
 
   get isCalled(): boolean {
-    return this.#callers.some(({ settled }) => !settled)
+    return this.#callers.some(({ isSettled }) => !isSettled)
   }
 
   /** Whether lists are being read, a server waits for the answer of a client, or a task runs. */
   get isAtWork(): boolean {
-    const hasTasks = [...this.#open].some((connection) => connection.tasks.areWanted)
-    return this.lists.busy || this.#isOwed || hasTasks
+    const hasTasks = [...this.#open].some((connection) => connection.tasks.hasRunning)
+    return this.lists.isBusy || this.#isOwed || hasTasks
   }
 
   get #isOwed(): boolean {
@@ -378,10 +378,10 @@ export class ServerLane implements Lane, ServerView {
     if (!isDeclared && caller !== undefined && !this.#isDeclared(row, caller.context.capabilities))
       caller.noteMissing(requiredCapabilities(questionOf(frame)))
     // A server with several clients does not know the capabilities of each client.
-    const isTold = sharing === 'own' || this.#isDeclared(row, this.#scope.declared)
-    const mayCome = sharing === 'stateless' && isTold && client === undefined
+    const isDeclaredToServer = sharing === 'own' || this.#isDeclared(row, this.#scope.declared)
+    const mayCome = sharing === 'stateless' && isDeclaredToServer && client === undefined
     if (mayCome && connection.firstQuestions?.defer(frame) === true) return
-    if (!isDeclared || !isTold || client === undefined) return this.#refuse(frame, connection)
+    if (!isDeclared || !isDeclaredToServer || client === undefined) return this.#refuse(frame, connection)
     const onEnd = connection.pause(client, call)
     // The proxy does not declare that clients can answer with a task.
     const edits = cutNamed(frame.params.members, ['task'], 'task')
@@ -395,7 +395,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   #refuse({ id, method }: RequestFrame, connection: ServerConnection): void {
-    connection.refused(id, methodNotFound(method))
+    connection.onRefusal(id, methodNotFound(method))
     this.#context.tell('debug', `${method} was refused: no client to ask`)
   }
 
@@ -496,7 +496,7 @@ export class ServerLane implements Lane, ServerView {
    * process that got it, so other calls go to the first one.
    */
   #workerFor(call: Call): Worker {
-    if (!call.row.askable || this.#workersMax < 2) return this.#first
+    if (!call.row.isAskable || this.#workersMax < 2) return this.#first
     const free = this.#workers.find((worker) => worker.room > 0)
     if (free !== undefined) return free
     if (this.#workers.length < this.#workersMax) return this.#addWorker()

@@ -140,7 +140,8 @@ export class ServerSubscription {
    */
   #missed(): void {
     const { lists } = this.#lane
-    if (!this.#isFirst || this.#context.questionsNameTheirCall || !lists.busy) lists.missed(this.#connection)
+    if (!this.#isFirst || this.#context.questionsNameTheirCall || !lists.isBusy)
+      lists.missed(this.#connection)
   }
 
   #replace(before: Listening): void {

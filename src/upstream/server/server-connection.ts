@@ -408,7 +408,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
 
   /** A call that only reads is sent once more on the next connection. Others may have had an effect. */
   #mayRepeat({ call }: SentCall): boolean {
-    return !call.settled && !call.wasAsked && call.row.reads === true && call.repeats === 0
+    return !call.isSettled && !call.wasAsked && call.row.isReadOnly === true && call.repeats === 0
   }
 
   /**
@@ -511,24 +511,24 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     // The error of one call may close the connection of a client, which cancels the client's other calls.
     if (sent.isOver) return
     sent.isOver = true
-    sent.call.deadline.goOn(this.#context.runtime)
+    sent.call.deadline.resumeAll(this.#context.runtime)
     this.#worker.onCallEnded(sent.call)
     if (this.#onIdle !== undefined && this.#peer.forwarded.length === 0) this.#onIdle()
   }
 
   // Asker: answers of clients to requests of this server.
 
-  answered(frame: ResponseFrame, id: RequestId): void {
+  onAnswer(frame: ResponseFrame, id: RequestId): void {
     this.firstQuestions?.answered(id)
     this.#peer.answer(frame, NO_EDITS, id)
   }
 
-  refused(id: RequestId, error: ErrorBody): void {
+  onRefusal(id: RequestId, error: ErrorBody): void {
     this.firstQuestions?.answered(id)
     this.#peer.refuse(id, error)
   }
 
-  progressed(frame: NotificationFrame, edits: readonly Edit[]): void {
+  onProgress(frame: NotificationFrame, edits: readonly Edit[]): void {
     this.#peer.pass(frame, edits)
   }
 
@@ -562,7 +562,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     const { call } = sent
     const outcome = this.#writer.outcome(frame)
     if (outcome.kind === 'outdated') return void this.#outdated(sent, outcome)
-    if (outcome.kind === 'input-required') return this.#needsInput(sent, outcome.frame)
+    if (outcome.kind === 'input-required') return this.#onInputNeeded(sent, outcome.frame)
     call.settle(isOfTask(call) ? this.tasks.answered(sent, outcome) : outcome)
     this.#end(sent)
   }
@@ -578,20 +578,20 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     const { lists } = this.#lane
     if (call.hasRenewed) call.settle(outcome)
     this.#end(sent)
-    if (call.settled) return
+    if (call.isSettled) return
     call.hasRenewed = true
     if (what === 'lists') lists.changed(this, ['tools'])
     else this.restart('it refuses the revision that it spoke before')
     await lists.reading('tools')
-    if (!call.settled) this.#worker.call(call, edits)
+    if (!call.isSettled) this.#worker.call(call, edits)
   }
 
   /** The call waits for its client without a slot. It returns with the same bytes. */
-  #needsInput(sent: SentCall, frame: ResultFrame): void {
+  #onInputNeeded(sent: SentCall, frame: ResultFrame): void {
     const { call, edits } = sent
     this.#end(sent)
     const resume = (again: Call, more: readonly Edit[]): void => this.#worker.call(again, [...edits, ...more])
-    call.needsInput({ frame, service: this.service, resume })
+    call.requestInput({ frame, service: this.service, resume })
   }
 
   stray(frame: ResponseFrame): void {

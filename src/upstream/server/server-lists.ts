@@ -112,7 +112,7 @@ export class ServerLists {
     return this.#states[kind].reading
   }
 
-  get busy(): boolean {
+  get isBusy(): boolean {
     const failed = [...this.#failures.keys()]
     return this.#rounds > 0 || failed.some((kind) => this.#states[kind].timer !== undefined)
   }
@@ -258,7 +258,7 @@ export class ServerLists {
    */
   startFailed(why: string): void {
     if (this.#kept === undefined) return
-    this.#context.memory.failed(why)
+    this.#context.memory.storeFailure(why)
     if (this.isShowingKept && this.#context.memory.isConfirmed) return
     this.endKept()
     const forgotten = listKinds.filter((kind) => {

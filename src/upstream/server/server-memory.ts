@@ -47,13 +47,13 @@ export class ServerMemory implements EraMemory {
     return this.#runtime.now() - this.#learnedAt < this.#eraMs ? this.#era : undefined
   }
 
-  learned(era: EraMemory['era'], evidence: EraMemory['evidence']): void {
+  storeEra(era: EraMemory['era'], evidence: EraMemory['evidence']): void {
     this.#era = era
     this.evidence = evidence
     this.#learnedAt = this.#runtime.now()
   }
 
-  forgot(): void {
+  forgetEra(): void {
     this.#era = undefined
   }
 
@@ -87,7 +87,7 @@ export class ServerMemory implements EraMemory {
   }
 
   /** Records a failed start that the proxy did not end. */
-  failed(why: string): void {
+  storeFailure(why: string): void {
     if (this.isConfirmed) return
     const { failure, description } = this.kept ?? {}
     this.#kept.keep({ failure: why, description: failure === undefined ? description : undefined })

@@ -37,7 +37,7 @@ export class Tasks implements TaskSource {
     this.#connection = connection
   }
 
-  get areWanted(): boolean {
+  get hasRunning(): boolean {
     return this.#tasks !== undefined && [...this.#tasks.values()].some((task) => !task.isOver)
   }
 

@@ -154,7 +154,7 @@ export class Worker {
   call(call: Call, edits: readonly Edit[]): void {
     const { limits, times } = this.#context
     call.deadline.times = times
-    if (call.settled) return
+    if (call.isSettled) return
     const { connection } = this
     if (connection !== undefined && connection.dialed.connection.backlogBytes > limits.outgoingBytesMax)
       return this.#refuse(call, 'reads too slowly')
@@ -162,14 +162,14 @@ export class Worker {
     if (free !== undefined) return this.#begin(free, { call, edits })
     if (!this.#hasRoom(call)) return this.#refuse(call, 'has too many calls waiting')
     this.#waiting.add(call, { call, edits }, () => this.#expired(call))
-    if (call.row.askable) this.connection?.firstQuestions?.askHeld()
+    if (call.row.isAskable) this.connection?.firstQuestions?.askHeld()
     this.takeTurn()
   }
 
   #connectionFor(call: Call): ServerConnection | undefined {
     const { connection } = this
     if (connection?.hasChannel !== true || connection.firstQuestions !== undefined) return undefined
-    if (this.#isOfSeveral && call.row.askable && connection.about.mayConcernOthers(call.client)) {
+    if (this.#isOfSeveral && call.row.isAskable && connection.about.mayConcernOthers(call.client)) {
       this.succeed(connection, 'it may still ask for a call that another client has cancelled')
       return undefined
     }
@@ -185,7 +185,7 @@ export class Worker {
   }
 
   #slotsOf({ row }: Call): Slots {
-    return this.#isApart && row.askable ? this.#askable : this.#slots
+    return this.#isApart && row.isAskable ? this.#askable : this.#slots
   }
 
   /** A limited number of calls may wait, in addition to the calls that find a slot. */
@@ -242,7 +242,7 @@ export class Worker {
   }
 
   get waitingCall(): Call | undefined {
-    for (const [call] of this.#waiting) if (call.row.askable) return call
+    for (const [call] of this.#waiting) if (call.row.isAskable) return call
     return undefined
   }
 
@@ -583,7 +583,7 @@ export class Worker {
   }
 
   get #isWantedUncalled(): boolean {
-    return !this.#scope.startsOnCall || this.#lane.clients.areFollowing
+    return !this.#scope.startsOnCall || this.#lane.clients.hasFollowers
   }
 
   get #hasCalls(): boolean {

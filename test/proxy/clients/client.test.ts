@@ -15,15 +15,15 @@ class Answers implements Asker {
   readonly service = 's'
   readonly got: string[] = []
 
-  answered({ line }: { readonly line: Buffer }, id: string): void {
+  onAnswer({ line }: { readonly line: Buffer }, id: string): void {
     this.got.push(`${id} ${/"result":(.*)\}$/.exec(line.toString())?.[1]}`)
   }
 
-  refused(id: string): void {
+  onRefusal(id: string): void {
     this.got.push(`${id} refused`)
   }
 
-  progressed(): void {}
+  onProgress(): void {}
 }
 
 type Era = 'session' | 'stateless'
@@ -187,7 +187,7 @@ describe('a client with a session', () => {
     scene.asks(1, scene.call)
     scene.leaves()
     assert.deepEqual(scene.answers.got, ['1 refused'])
-    assert.equal(scene.call.settled, true)
+    assert.equal(scene.call.isSettled, true)
   })
 })
 
@@ -267,6 +267,6 @@ describe('a client without a session', () => {
     await scene.gets(limits.pendingInput.gatherMs)
     scene.leaves()
     assert.deepEqual(scene.answers.got, ['1 {"action":"cancel"}'])
-    assert.equal(scene.call.settled, true)
+    assert.equal(scene.call.isSettled, true)
   })
 })

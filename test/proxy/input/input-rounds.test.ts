@@ -51,7 +51,7 @@ class Stage {
         ask: (question) => {
           if (!this.#isAskable) return false
           this.asked.push(question)
-          if (this.#isLost) question.asker.refused(question.frame.id, { code: 0, message: 'gone' })
+          if (this.#isLost) question.asker.onRefusal(question.frame.id, { code: 0, message: 'gone' })
           return true
         },
         withdraw: ({ line }) => this.withdrawn.push(line.toString()),
@@ -67,8 +67,8 @@ class Stage {
       capabilities: clientCapabilities(bytes, { start: 0, end: bytes.length }, revision),
     }
     const owner = {
-      settled: (_call: Call, outcome: Outcome) => void (this.outcome = outcome),
-      needsInput: (call: Call, needed: Parameters<typeof askClient>[1]) =>
+      onSettled: (_call: Call, outcome: Outcome) => void (this.outcome = outcome),
+      onInputNeeded: (call: Call, needed: Parameters<typeof askClient>[1]) =>
         askClient(call, needed, limits.session.input, this.runtime),
     }
     this.call = new Call(frame, row, client, new CallDeadline(0), owner, context)
@@ -92,7 +92,7 @@ class Stage {
       this.#attempt = attempt
       this.sent.push(splice(this.call.frame.line, inOrder(edits)).toString())
     }
-    this.#attempt.needsInput({ frame, service: 's', resume })
+    this.#attempt.requestInput({ frame, service: 's', resume })
   }
 
   asks(requested: string, state?: string): void {
@@ -105,7 +105,7 @@ class Stage {
     const question = this.asked[index]
     const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,${member}}`))
     assert(question !== undefined && (frame.kind === 'result' || frame.kind === 'error'))
-    question.asker.answered(frame, question.frame.id)
+    question.asker.onAnswer(frame, question.frame.id)
   }
 
   finishes(): void {
@@ -283,10 +283,10 @@ test('a call whose client cannot be asked fails with the reason', () => {
   assert(frame.kind === 'request' && row !== undefined)
   let outcome: Outcome | undefined
   const call = new Call(frame, row, nobody, new CallDeadline(0), {
-    settled: (_call, came) => void (outcome = came),
+    onSettled: (_call, came) => void (outcome = came),
   })
   const answer = readFrame(toLine('{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required"}}'))
   assert(answer.kind === 'result')
-  call.needsInput({ frame: answer, service: 's', resume: () => {} })
+  call.requestInput({ frame: answer, service: 's', resume: () => {} })
   assert.match(outcome?.kind === 'failed' ? outcome.error.message : '', /'s' asks for input during the call/)
 })

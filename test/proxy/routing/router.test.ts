@@ -49,13 +49,13 @@ function stage(servers: (events: string[]) => readonly FakeServer[], view = new 
       return upstream
     })
   const router = new Router(
-    { ...nobody, view, isReady: true, tellChanges: ignore },
+    { ...nobody, view, isReady: true, notifyChanges: ignore },
     routingOf(runtime),
     reached(lanes),
     new Catalogs(ignore),
     ignore,
   )
-  const settled = (_call: Call, outcome: Outcome): void => {
+  const onSettled = (_call: Call, outcome: Outcome): void => {
     if (outcome.kind === 'failed') events.push(`error ${outcome.error.code} ${outcome.error.message}`)
     if (outcome.kind === 'result') events.push(`result ${Buffer.from(outcome.result).toString()}`)
   }
@@ -65,14 +65,14 @@ function stage(servers: (events: string[]) => readonly FakeServer[], view = new 
     const frame = readFrame(toLine(line))
     const row = requests.get(method) ?? extensionRow(method)
     assert(frame.kind === 'request' && row !== undefined)
-    const made = new Call(frame, row, nobody, new CallDeadline(runtime.now()), { settled })
+    const made = new Call(frame, row, nobody, new CallDeadline(runtime.now()), { onSettled })
     made.serial = id
     router.route(made)
     return made
   }
   const exchange = (...next: readonly FakeServer[]): void =>
     router.exchange(reached(next.map(({ lane }) => lane)))
-  return { runtime, events, call, exchange, look: () => router.changed([]) }
+  return { runtime, events, call, exchange, look: () => router.onListsChanged([]) }
 }
 
 function server(

@@ -90,19 +90,19 @@ export class FakeServer {
       },
       listed: known,
       keepsTasks: false,
-      retired: false,
-      shared: true,
+      isRetired: false,
+      isShared: true,
       pids: [],
-      hurry: ignore,
+      wantFor: ignore,
       call: (call, edits) => {
         this.last = call
         calls.push(`${name} ${paramsIn(splice(call.frame.line, edits).joined)}`)
         if (missing !== '' && paramsIn(call.frame.line).includes(missing)) call.settle(notFound(call))
       },
       follow: ignore,
-      level: ignore,
+      setLogLevel: ignore,
       rootsChanged: ignore,
-      read: ignore,
+      setReading: ignore,
       takeSubscriptions: () => [],
       release: () => [],
       leave: () => undefined,

@@ -125,7 +125,7 @@ const never = (): never => assert.fail('the test has no server')
 export function upstreamOf(lane: Lane): Upstream {
   return {
     config: lane.config,
-    isolated: false,
+    isIsolated: false,
     view: lane.view,
     adjust: never,
     adopt: never,

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type TestContext, describe, test } from 'node:test'
 import { callMark } from '../../../src/sandbox/agent-messages.js'
-import { kinOf } from '../../../src/sandbox/guest/guest-program.js'
+import { processesOfCall } from '../../../src/sandbox/guest/guest-program.js'
 
 const skip = process.platform !== 'linux'
 
@@ -47,7 +47,7 @@ describe('the kin of a call', { skip }, () => {
     const marked = await started(t, daemon, { [callMark]: String(call) })
     // The shell that has left it behind carries the mark too.
     if (marked.child.exitCode === null) await once(marked.child, 'exit')
-    const kin = kinOf(first.child.pid ?? 0, call)
+    const kin = processesOfCall(first.child.pid ?? 0, call)
     assert.deepEqual(new Set(kin), new Set([first.child.pid, first.pid, marked.pid]))
   })
 
@@ -60,6 +60,6 @@ describe('the kin of a call', { skip }, () => {
       { [callMark]: `${call} ` },
     ]
     for (const env of environments) await started(t, daemon, env)
-    assert.deepEqual(kinOf(first.pid, call), [first.pid])
+    assert.deepEqual(processesOfCall(first.pid, call), [first.pid])
   })
 })

@@ -20,7 +20,7 @@ import type { StateFolder } from '../../../src/sandbox/state-folder.js'
 export class LocalRuntime implements SandboxRuntime {
   readonly id = 'local'
   readonly isolation = 'namespaces'
-  readonly limitsHosts = false
+  readonly canLimitHosts = false
   readonly fixedNetwork = 'host'
   readonly #runtime: Runtime
   readonly #folder: StateFolder

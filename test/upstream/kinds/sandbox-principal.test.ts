@@ -23,7 +23,7 @@ function callWith(method: string, params: string): Call {
   assert(frame.kind === 'request' && row !== undefined)
   const revision = params.includes('2026-07-28') ? latestStateless : latestSession
   const client = { ...nobody, profile: { principal: 'ann', revision, capabilities: noCapabilities } }
-  return new Call(frame, row, client, new CallDeadline(0), { settled: () => undefined })
+  return new Call(frame, row, client, new CallDeadline(0), { onSettled: () => undefined })
 }
 
 const said = '"mcps-proxy/principal":"ann"'

@@ -40,6 +40,6 @@ export function callOf(
   const row = requests.get(method)
   if (frame.kind !== 'request' || row === undefined) throw new Error(`${line} is no call`)
   return new Call(frame, row, client, new CallDeadline(arrivedAt), {
-    settled: (_call, outcome) => settled(outcome),
+    onSettled: (_call, outcome) => settled(outcome),
   })
 }

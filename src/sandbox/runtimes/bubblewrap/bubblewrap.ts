@@ -15,7 +15,7 @@ import { findScopes } from './scope.js'
 export class BubblewrapDriver implements MachineDriver {
   readonly id = 'bubblewrap'
   readonly isolation = 'namespaces'
-  readonly limitsHosts = true
+  readonly canLimitHosts = true
   readonly #runtime: Runtime
   readonly #log: LogSink
   readonly #agentFile: string

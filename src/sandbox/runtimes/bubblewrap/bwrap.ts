@@ -160,7 +160,7 @@ export function systemFiles(isHostNetwork: boolean): readonly string[] {
 }
 
 /** Writes the data of a descriptor of bwrap. Reads the pipe to its end, so that it closes when bwrap closes its side. */
-export function give(pipe: Duplex | undefined, content: string | Uint8Array): void {
+export function writeAndDrain(pipe: Duplex | undefined, content: string | Uint8Array): void {
   pipe
     ?.on('error', () => undefined)
     .resume()

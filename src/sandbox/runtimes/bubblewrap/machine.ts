@@ -25,7 +25,7 @@ import {
   FIRST_PATH,
   descriptors,
   firstProcess,
-  give,
+  writeAndDrain,
   guestFiles,
   machineOptions,
   optionBytes,
@@ -269,12 +269,12 @@ function giveInput(
     volumes: place.volumes,
     readOnlyPaths: [...new Set([...nodeItself().paths, ...interpreter.paths])],
   })
-  give(pipe(child, descriptors.args), optionBytes(options))
-  give(pipe(child, descriptors.seccomp), host.filter)
-  give(pipe(child, descriptors.agent), host.agent)
-  give(pipe(child, descriptors.first), host.shell)
+  writeAndDrain(pipe(child, descriptors.args), optionBytes(options))
+  writeAndDrain(pipe(child, descriptors.seccomp), host.filter)
+  writeAndDrain(pipe(child, descriptors.agent), host.agent)
+  writeAndDrain(pipe(child, descriptors.first), host.shell)
   for (const [index, [, content]] of guestFiles.entries())
-    give(pipe(child, descriptors.firstFile + index), content)
+    writeAndDrain(pipe(child, descriptors.firstFile + index), content)
 }
 
 function pipe(child: Child, descriptor: number): Duplex | undefined {
