@@ -116,10 +116,10 @@ const linesMax = table(`
   upstream/process       | 1160
   upstream/auth          | 329
   login                  | 2465
-  upstream/server        | 4567
+  upstream/server        | 4569
   upstream/http          | 225
   kept                   | 435
-  store                  | 1481
+  store                  | 1485
   upstream/kinds         | 604
   limits                 | 167
   real-runtime           | 47
@@ -131,7 +131,7 @@ const linesMax = table(`
   audit                  | 180
   proxy/routing          | 1828
   proxy/input            | 803
-  proxy/clients          | 1667
+  proxy/clients          | 1668
   secrets                | 339
   policy                 | 418
   proxy                  | 906

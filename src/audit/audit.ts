@@ -66,7 +66,7 @@ export class Audit implements CallGate {
   }
 
   /** Handles a `call` event. A refused call gets a line also if no pattern matches its method. */
-  readonly ended = (event: CallEvent): void => {
+  readonly onCall = (event: CallEvent): void => {
     if (event.outcome === 'refused' || this.#isAudited(event.method)) this.#sink.write(this.#line(event))
   }
 

@@ -92,7 +92,7 @@ export interface Questions {
   /** Withdraws a request of a server. */
   withdraw(frame: NotificationFrame, asker: Asker): void
   /** Whether this server waits for an answer of the client. */
-  owes(asker: Asker): boolean
+  isAwaitedBy(asker: Asker): boolean
   /** Drops the requests of a server that has ended. */
   forget(asker: Asker): void
 }
@@ -106,7 +106,7 @@ export interface ClientPort {
   /** The client's `initialize`, if it must reach the server; the server's answer settles it. */
   readonly opening?: Call | undefined
   /** Set for a client that only starts servers, so that no later message of a server can be about it. */
-  readonly asksNothing?: true
+  readonly isWarmUp?: true
   /** Sends a notification that belongs only to this client; `during` is its call, if that is known. */
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void
   /** Sends a log message, if it is as severe as the client asked for. */

@@ -284,7 +284,7 @@ async function withResources(
       on: [
         eventLog.listeners,
         patterns.listeners,
-        ...(audit === undefined ? [] : [{ call: audit.ended }]),
+        ...(audit === undefined ? [] : [{ call: audit.onCall }]),
         ...(telemetry?.listeners ?? []),
       ],
       tracer: telemetry?.tracer,

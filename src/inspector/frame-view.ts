@@ -123,13 +123,13 @@ function segmentsOf(bytes: Buffer, edits: readonly Stretch[], secrets: readonly 
 /** Returns the frame on the other hop that the proxy forwarded as this frame, or this frame as that one. */
 function otherOf(frame: CapturedFrame, ring: Ring): CapturedFrame | undefined {
   const isOut = frame.direction === 'out'
-  const wanted = cameAs(frame, ring)
+  const wanted = inputBytesOf(frame, ring)
   const step = isOut ? -1 : 1
   for (let n = frame.n + step, seen = 0; seen < SEARCHED_MAX; n += step, seen++) {
     const entry = ring.get(n)
     if (entry === undefined) return undefined
     if (entry.hop.hop === frame.hop.hop || entry.direction === frame.direction) continue
-    const message = cameAs(entry, ring)
+    const message = inputBytesOf(entry, ring)
     // The ring has only the beginning of a cut message.
     const areCut = isCut(frame) || isCut(entry)
     const length = areCut ? Math.min(message.length, wanted.length) : undefined
@@ -139,7 +139,7 @@ function otherOf(frame: CapturedFrame, ring: Ring): CapturedFrame | undefined {
 }
 
 /** Returns the message before its edits; without edits, the message itself. */
-function cameAs(frame: CapturedFrame, ring: Ring): Buffer {
+function inputBytesOf(frame: CapturedFrame, ring: Ring): Buffer {
   const message = messageOf(frame)
   const edits = ring.editsOf(frame, message)
   return edits.length === 0 ? message : inputOf(message, edits)

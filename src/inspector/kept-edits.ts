@@ -77,7 +77,7 @@ export function keptEdits(arena: Arena, place: number, count: number): KeptEdit[
 }
 
 /** Whether the message contains the bytes that these edits wrote, as far as the arena has them. */
-export function haveMade(message: Buffer, arena: Arena, place: number, count: number): boolean {
+export function containsEdits(message: Buffer, arena: Arena, place: number, count: number): boolean {
   const { memory, numbers } = arena
   let at = arena.indexOf(place)
   let moved = 0

@@ -7,7 +7,7 @@ import type { Buffer } from 'node:buffer'
 import type { Edit } from '../jsonrpc/splice.js'
 import type { Hop } from '../jsonrpc/wire-tap.js'
 import { Arena } from './arena.js'
-import { type KeptEdit, editsInList, haveMade, keepEdits, keptEdits } from './kept-edits.js'
+import { type KeptEdit, editsInList, containsEdits, keepEdits, keptEdits } from './kept-edits.js'
 
 export interface FrameHead {
   readonly hop: Hop
@@ -127,7 +127,7 @@ export class Ring {
   editsOf(frame: CapturedFrame, message: Buffer): readonly KeptEdit[] {
     const { arena } = this.#open()
     for (const { place, count, size } of this.#editsBefore(frame))
-      if (isSize(size, frame, message) && haveMade(message, arena, place, count))
+      if (isSize(size, frame, message) && containsEdits(message, arena, place, count))
         return keptEdits(arena, place, count)
     return []
   }

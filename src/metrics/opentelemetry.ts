@@ -230,7 +230,7 @@ class CallTraces implements CallTracer {
     this.#end(trace.front, trace.id, event, frontError(event), { revision, transport: transportOf(event) })
   }
 
-  #end(span: Span, id: string, event: CallEvent, error: string, speech: Speech | undefined): void {
+  #end(span: Span, id: string, event: CallEvent, error: string, speech: ProtocolLabels | undefined): void {
     span.updateName(nameOf(event))
     span.setAttributes(attributesOf(event, id, error, speech))
     if (error !== '') span.setStatus({ code: this.#api.SpanStatusCode.ERROR })
@@ -255,7 +255,7 @@ function nameOf({ method, item }: CallEvent): string {
   return item === undefined ? known : `${known} ${item}`
 }
 
-interface Speech {
+interface ProtocolLabels {
   readonly revision: string | undefined
   readonly transport: string
 }
@@ -264,7 +264,7 @@ function attributesOf(
   { method, item, code, schema, server }: CallEvent,
   id: string,
   error: string,
-  speech: Speech | undefined,
+  speech: ProtocolLabels | undefined,
 ): Attributes {
   const isTool = method === 'tools/call'
   const all = {

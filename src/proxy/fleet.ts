@@ -207,9 +207,9 @@ function warmUp(upstream: Upstream): void {
   let lane: Lane | undefined
   const client: ClientPort = {
     serial: 0,
-    asksNothing: true,
+    isWarmUp: true,
     profile: { revision: latestSession, capabilities: noCapabilities },
-    questions: { ask: () => false, withdraw: ignore, owes: () => false, forget: ignore },
+    questions: { ask: () => false, withdraw: ignore, isAwaitedBy: () => false, forget: ignore },
     tell: ignore,
     log: ignore,
     listens: false,

@@ -149,7 +149,7 @@ const ARTIFACTS_MAX = 20
 export class Artifacts {
   #lines: ReadonlySet<string> = new Set()
 
-  async look({ machine, clock }: MachineUse): Promise<Artifact[]> {
+  async newArtifacts({ machine, clock }: MachineUse): Promise<Artifact[]> {
     const { bytes, failure } = await shell({ machine, clock }, LIST, [artifactFolder], LISTING_BYTES_MAX)
     // The folder may be missing, or a file may vanish during the listing. The next listing then finds the same files.
     if (failure !== undefined) return []

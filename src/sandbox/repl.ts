@@ -27,7 +27,7 @@ export class Repl {
   readonly #outputs: Record<StreamName, CallOutput>
   #exit: GuestExit | undefined
   /** Ends the running code. One handler is replaced, because handlers on `ended` would accumulate. */
-  #gone: (exit: GuestExit) => void = () => {}
+  #onExit: (exit: GuestExit) => void = () => {}
 
   constructor(interpreter: GuestProcess, newOutput: () => CallOutput, newNonce: () => string = secretNonce) {
     this.#newOutput = newOutput
@@ -40,7 +40,7 @@ export class Repl {
     this.ended = exited
     void exited.then((exit) => {
       this.#exit = exit
-      this.#gone(exit)
+      this.#onExit(exit)
     })
   }
 
@@ -64,8 +64,8 @@ export class Repl {
     this.#process.stdin.write(`${nonce} ${quote(code)}\n`)
     return new Promise((resolve) => {
       void marks.then(([line]) => resolve(codeEnd(line)))
-      this.#gone = (exit) => resolve({ kind: 'gone', exit })
-      if (this.#exit !== undefined) this.#gone(this.#exit)
+      this.#onExit = (exit) => resolve({ kind: 'gone', exit })
+      if (this.#exit !== undefined) this.#onExit(this.#exit)
     })
   }
 
@@ -107,14 +107,14 @@ interface Awaited {
 export class MarkedStream {
   readonly #take: (output: Buffer) => void
   /** Bytes that are the mark, or may be its beginning. */
-  #held = Buffer.alloc(0)
+  #pending = Buffer.alloc(0)
   #awaited: Awaited | undefined
 
   constructor(source: Readable, take: (output: Buffer) => void) {
     this.#take = take
     source.on('data', (chunk: Buffer) => this.#read(chunk))
     source.on('error', () => undefined)
-    source.on('end', () => this.#output(this.#held))
+    source.on('end', () => this.#output(this.#pending))
   }
 
   /** Resolves with the line after the mark. Calls `passed` between the output before the mark and the output after it. */
@@ -129,7 +129,7 @@ export class MarkedStream {
   }
 
   #read(chunk: Buffer): void {
-    const text = Buffer.concat([this.#held, chunk])
+    const text = Buffer.concat([this.#pending, chunk])
     const { mark, found } = this.#awaited ?? {}
     if (mark === undefined) return this.#output(text)
     const at = text.indexOf(mark)
@@ -137,7 +137,7 @@ export class MarkedStream {
     const line = begin + mark.length
     const end = at === -1 ? -1 : text.indexOf(LF, line)
     const isHeld = at === -1 || (end === -1 && text.length - line <= LINE_BYTES_MAX)
-    this.#held = isHeld ? Buffer.from(text.subarray(begin)) : Buffer.alloc(0)
+    this.#pending = isHeld ? Buffer.from(text.subarray(begin)) : Buffer.alloc(0)
     this.#output(text.subarray(0, begin))
     if (isHeld) return
     this.#awaited = undefined

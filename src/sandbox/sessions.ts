@@ -393,7 +393,7 @@ export class SandboxSession {
     if (ended === undefined || signal.aborted) throw this.#aborted(called, signal)
     if (ended.kind === 'gone') throw await this.#gone(called, machine, ended.exit, output)
     const { exitCode, hasArtifacts } = ended
-    const artifacts = hasArtifacts ? await this.#artifacts.look({ machine, clock }) : []
+    const artifacts = hasArtifacts ? await this.#artifacts.newArtifacts({ machine, clock }) : []
     const isRestarted = this.#hasLost
     this.#hasLost = false
     const { stdout, stderr, isCut } = output

@@ -39,7 +39,7 @@ const ACKNOWLEDGED_MS = 250
 const ON_THE_WAY_BYTES_MAX = 67_108_864 // 64 MiB
 /** With so many channels, an instance opens no more; with twice as many, it accepts none. */
 const CHANNELS_MAX = 2048
-const TOLD_BYTES_MAX = 65_536 // 64 KiB
+const BROADCAST_BYTES_MAX = 65_536 // 64 KiB
 /** The most messages to all instances that wait while the store is away. */
 const UNTOLD_MAX = 256
 /** The most addresses and senders whose last message number an instance remembers. */
@@ -98,7 +98,7 @@ export class Cluster implements Peers {
   readonly #channels = new Map<string, OpenChannel>()
   readonly #topics = new Map<string, Handler>()
   /** Sends the messages to all instances that wait for the store. */
-  #untold: (() => Promise<void>)[] = []
+  #pendingBroadcasts: (() => Promise<void>)[] = []
   #opened: PeerHandlers['opened'] | undefined
   #lastChannel = 0
   #forwards = 0
@@ -160,12 +160,13 @@ export class Cluster implements Peers {
   }
 
   broadcast(bytes: Buffer, topic = 'http'): void {
-    if (bytes.length > TOLD_BYTES_MAX) return
+    if (bytes.length > BROADCAST_BYTES_MAX) return
     const text = Buffer.concat([Buffer.from(`${topic}\n`), bytes])
     const send = (): Promise<void> =>
       this.#send(ALL, { kind: 'tell', channel: 0, isOpener: true, value: 0 }, text)
     // The message may report the end of a session, which the other instances must learn.
-    const keep = (): void => void (this.#untold.length < UNTOLD_MAX && this.#untold.push(send))
+    const keep = (): void =>
+      void (this.#pendingBroadcasts.length < UNTOLD_MAX && this.#pendingBroadcasts.push(send))
     if (this.isAway) keep()
     else send().catch(keep)
   }
@@ -286,7 +287,7 @@ export class Cluster implements Peers {
     this.#backAtMs = this.#options.runtime.now()
     await this.#renew()
     await this.onReturn()
-    for (const send of this.#untold.splice(0)) send().catch(() => {})
+    for (const send of this.#pendingBroadcasts.splice(0)) send().catch(() => {})
   }
 
   #newMark(): void {

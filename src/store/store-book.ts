@@ -29,15 +29,18 @@ export class StoreBook implements SessionBook {
 
   /** Rejects with StoreAway, because a session that may have ended must not continue. */
   async read(hash: string): Promise<SessionNotes | 'ended' | undefined> {
-    const [ended, said] = await Promise.all([this.#store.get(endedKey(hash)), this.#store.get(saidKey(hash))])
+    const [ended, said] = await Promise.all([
+      this.#store.get(endedKey(hash)),
+      this.#store.get(notesKey(hash)),
+    ])
     if (ended !== undefined || this.#unwritten.has(endedKey(hash))) return 'ended'
-    const opened = said && this.#sealer.open(said, saidKey(hash))
+    const opened = said && this.#sealer.open(said, notesKey(hash))
     return opened && notesIn(parse(opened.toString()))
   }
 
   write(hash: string, notes: SessionNotes): void {
-    const value = this.#sealer.seal(Buffer.from(write(notes)), saidKey(hash))
-    this.#put(saidKey(hash), value).catch(() => {})
+    const value = this.#sealer.seal(Buffer.from(write(notes)), notesKey(hash))
+    this.#put(notesKey(hash), value).catch(() => {})
   }
 
   end(hash: string): Promise<void> {
@@ -64,6 +67,6 @@ function endedKey(hash: string): string {
   return `ended:${hash}`
 }
 
-function saidKey(hash: string): string {
+function notesKey(hash: string): string {
   return `said:${hash}`
 }

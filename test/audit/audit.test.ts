@@ -53,7 +53,7 @@ class Stage {
 
   /** Writes the lines of these events, and resolves with all lines of the file. */
   async ended(...events: Partial<CallEvent>[]): Promise<unknown[]> {
-    for (const event of events) this.audit.ended(callEvent(event))
+    for (const event of events) this.audit.onCall(callEvent(event))
     await settled()
     return this.lines
   }
@@ -172,7 +172,7 @@ describe('the file', () => {
 
   test('takes a bounded amount of what a slow disk has not taken', async (t) => {
     const stage = new Stage(t)
-    for (let at = 0; at < 20_000; at++) stage.audit.ended(callEvent({ name: 'n'.repeat(1000) }))
+    for (let at = 0; at < 20_000; at++) stage.audit.onCall(callEvent({ name: 'n'.repeat(1000) }))
     await settled()
     await stage.ended({ name: 'last' })
     const lost = stage.lines.map((line) => at(line, 'lost')).find((each) => each !== undefined)

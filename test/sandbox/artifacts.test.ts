@@ -25,7 +25,9 @@ describe('artifacts', () => {
     const clock = openRuntime(t)
     const artifacts = new Artifacts()
     const told = async (...lines: readonly string[]): Promise<string[]> =>
-      (await artifacts.look({ machine: listing(...lines.map(ofFile)), clock })).map(({ path }) => path)
+      (await artifacts.newArtifacts({ machine: listing(...lines.map(ofFile)), clock })).map(
+        ({ path }) => path,
+      )
     assert.deepEqual(await told('1/5.1/./b', '1/5.1/./a'), ['artifacts/a', 'artifacts/b'])
     assert.deepEqual(await told('1/5.1/./a', '1/5.1/./b'), [])
     assert.deepEqual(await told('1/5.1/./a', '1/6.5/./b'), ['artifacts/b'])

@@ -54,9 +54,9 @@ test('the files of a folder are listed', async (t: Scope) => {
 test('artifacts are found', async (t: Scope) => {
   const { where, workspace } = await smallMachine(t)
   const artifacts = new Artifacts()
-  assert.deepEqual(await artifacts.look(where), [])
+  assert.deepEqual(await artifacts.newArtifacts(where), [])
   mkdirSync(join(workspace, 'artifacts', 'inner'), { recursive: true })
   writeFileSync(join(workspace, 'artifacts', 'picture.png'), 'abc')
-  assert.deepEqual(await artifacts.look(where), [{ path: 'artifacts/picture.png', bytes: 3 }])
-  assert.deepEqual(await artifacts.look(where), [])
+  assert.deepEqual(await artifacts.newArtifacts(where), [{ path: 'artifacts/picture.png', bytes: 3 }])
+  assert.deepEqual(await artifacts.newArtifacts(where), [])
 })

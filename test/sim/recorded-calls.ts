@@ -28,7 +28,7 @@ export class AuditWatch {
     }
     const sink = { write, close: () => Promise.resolve() }
     const audit = new Audit(sink, { payloads: true, methods: ['*'] }, { wallNow, clean: (text) => text })
-    this.ended = audit.ended
+    this.ended = audit.onCall
   }
 
   judge(ledger: Ledger): void {

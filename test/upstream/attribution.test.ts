@@ -17,7 +17,7 @@ function client(serial: number, isSeveral = false): ClientPort {
   return {
     serial,
     profile: { revision: latestStateless, capabilities: noCapabilities, isSeveral },
-    questions: { ask: () => false, withdraw: nothing, owes: () => false, forget: nothing },
+    questions: { ask: () => false, withdraw: nothing, isAwaitedBy: () => false, forget: nothing },
     tell: nothing,
     log: nothing,
     listens: false,

@@ -8,7 +8,7 @@ const context = { service: 's', limits: { subscriptionsMax: 10 }, tell: () => {}
 test('what reads the first lists is not counted among the clients that a message may be meant for', () => {
   const clients = new LaneClients(context)
   const [visitor, one, other] = [
-    { ...nobody, serial: 0, asksNothing: true as const },
+    { ...nobody, serial: 0, isWarmUp: true as const },
     nobody,
     { ...nobody, serial: 2 },
   ]

@@ -92,7 +92,7 @@ function planClient(file: FoundFile, own: OwnFile, options: ImportOptions): Clie
   const hidden = [...servers.values()].flatMap(secretsOfEntry).filter((secret) => !servers.has(secret))
   const takeBack = own.mark()
   const theirs = new Map([...servers].filter(([, entry]) => !isOwnEntry(entry, launch.whole[1])))
-  const { moved, stays } = takeOver(theirs, value, client, own)
+  const { moved, stays } = moveServers(theirs, value, client, own)
   const found = { client, path, stays, notes: notesOf(client, value), hidden }
   if (moved.length === 0) return { ...found, moved }
   const ownName = ownNameIn(servers, stays, launch.whole[1])
@@ -107,7 +107,7 @@ function planClient(file: FoundFile, own: OwnFile, options: ImportOptions): Clie
   return { ...found, moved, change: { path, client: client.name, before: file.text, after } }
 }
 
-function takeOver(
+function moveServers(
   servers: ReadonlyMap<string, unknown>,
   value: unknown,
   client: Client,

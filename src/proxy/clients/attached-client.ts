@@ -150,7 +150,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     if (this.session.isOpening && frame.method !== 'ping' && !namesRevision(frame)) {
       const kept = copied(frame)
       const run = (): void => this.request(kept, undefined, reply)
-      if (this.session.defers(run, frame.line.length, reply, keyOf(frame.id, reply))) return
+      if (this.session.defer(run, frame.line.length, reply, keyOf(frame.id, reply))) return
     }
     if (this.#calls.get(keyOf(frame.id, reply))) return this.refuse(reply, frame.id, idInUse(frame.id))
     const received = this.#leg.received(frame)
@@ -193,12 +193,13 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     const call = this.#calls.get(key)
     if (call !== undefined) call.cancel(frame)
     // If the request is in a deferred batch, cancel it after the batch is read.
-    else if (!this.session.cancels(key)) this.session.defers(() => this.#calls.get(key)?.cancel(undefined))
+    else if (!this.session.cancelDeferred(key))
+      this.session.defer(() => this.#calls.get(key)?.cancel(undefined))
   }
 
   /** Calls `run` after `initialize` is answered, or now if no `initialize` is pending or the queue is full. */
   #inTurn(run: () => void): void {
-    if (!this.session.defers(run)) run()
+    if (!this.session.defer(run)) run()
   }
 
   stray(frame: ResponseFrame): void {
@@ -208,7 +209,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   batch(line: Line, reply: Reply): void {
     if (this.session.isOpening) {
       const kept = toLine(line)
-      if (this.session.defers(() => this.batch(kept, reply), line.length, reply)) return
+      if (this.session.defer(() => this.batch(kept, reply), line.length, reply)) return
     }
     // If the queue of deferred messages is full, the proxy refuses each call of the batch.
     receiveBatch(line, this.#leg, reply, this.#send, (message, own) =>
@@ -489,7 +490,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     if (!this.session.isDraining) return
     for (const call of this.#calls.values())
       if (call.row.staysOpen === true) call.settle({ kind: 'result', result: subscribed(call.frame.id) })
-    if (this.#calls.size > 0 || this.session.owesAnswers) return
+    if (this.#calls.size > 0 || this.session.hasPendingAnswers) return
     this.session.finish()
     void this.#peer.close()
   }

@@ -131,7 +131,7 @@ export class ClientDirectory {
     return client
   }
 
-  mayListen(principal: string): boolean {
+  canListen(principal: string): boolean {
     const { listensMax, listensOfOneMax } = this.context.limits.stateless
     return listening([...this.#clients]) < listensMax && listening(this.#of(principal)) < listensOfOneMax
   }
@@ -213,7 +213,7 @@ export class ClientDirectory {
 const MARK_BYTES = 16
 
 function listening(clients: readonly [string, StatelessClient][]): number {
-  return clients.reduce((sum, [, client]) => sum + client.listening, 0)
+  return clients.reduce((sum, [, client]) => sum + client.listenCount, 0)
 }
 
 /** The key of the client that has been idle for longest; undefined if every client is busy. */

@@ -97,7 +97,7 @@ export class SessionQuestions implements Questions {
       this.#peer.pass(frame, writing(frame.line, span, sentId, 'id'), { cancels: sentId })
   }
 
-  owes(asker: Asker): boolean {
+  isAwaitedBy(asker: Asker): boolean {
     return this.#of(asker).length > 0
   }
 

@@ -57,7 +57,7 @@ export class Session {
   readonly #giveUp: () => void
   /** Answers the pending `initialize`; undefined if none is pending. */
   #opening: (() => void) | undefined
-  readonly #early = new Set<Early>()
+  readonly #deferred = new Set<Early>()
   /** `announced`: the client has sent `shutdown`. `begun`: the session ends with its last answer. */
   #end: 'none' | 'announced' | 'begun' = 'none'
   #exitCode = 0
@@ -85,8 +85,8 @@ export class Session {
   }
 
   /** Whether `initialize`, or a message after it, still needs an answer. */
-  get owesAnswers(): boolean {
-    return this.isOpening || this.#early.size > 0
+  get hasPendingAnswers(): boolean {
+    return this.isOpening || this.#deferred.size > 0
   }
 
   /** Called when `initialize` arrives; `opened` calls `answer` once. */
@@ -98,21 +98,21 @@ export class Session {
    * Defers a message until `initialize` is answered; `run` then reads it. False if no `initialize` is
    * pending, or the queue is full. The limit for bytes does not apply to a single message.
    */
-  defers(run: () => void, bytes = 0, reply?: Reply, key?: CallKey): boolean {
+  defer(run: () => void, bytes = 0, reply?: Reply, key?: CallKey): boolean {
     const { callsMax, waitingBytesMax } = this.#context.limits.session
     let waiting = 0
-    for (const early of this.#early) waiting += early.bytes
-    if (!this.isOpening || this.#early.size >= callsMax) return false
+    for (const early of this.#deferred) waiting += early.bytes
+    if (!this.isOpening || this.#deferred.size >= callsMax) return false
     if (waiting > 0 && waiting + bytes > waitingBytesMax) return false
-    this.#early.add({ run, bytes, reply, key })
+    this.#deferred.add({ run, bytes, reply, key })
     return true
   }
 
   /** Cancels a deferred request, which then never begins; false if no deferred request has this key. */
-  cancels(key: CallKey): boolean {
-    const early = [...this.#early].find((each) => each.key === key)
+  cancelDeferred(key: CallKey): boolean {
+    const early = [...this.#deferred].find((each) => each.key === key)
     if (early === undefined) return false
-    this.#early.delete(early)
+    this.#deferred.delete(early)
     early.reply?.drop()
     return true
   }
@@ -122,9 +122,9 @@ export class Session {
     const answer = this.#opening
     this.#opening = undefined
     answer?.()
-    for (const early of this.#early) {
+    for (const early of this.#deferred) {
       if (this.isOpening) return
-      this.#early.delete(early)
+      this.#deferred.delete(early)
       early.run()
     }
   }
@@ -156,8 +156,8 @@ export class Session {
 
   finish(): void {
     this.#end = 'begun'
-    for (const { reply } of this.#early) reply?.drop()
-    this.#early.clear()
+    for (const { reply } of this.#deferred) reply?.drop()
+    this.#deferred.clear()
     this.#patienceEndsAt = -Infinity
     this.#patience?.cancel()
     this.leaving.resolve()

@@ -123,7 +123,7 @@ export class StatelessClient implements RoutedClient {
 
   listen(call: Call, filter: SubscriptionFilter): void {
     this.#calls++
-    if (!this.#directory.mayListen(this.profile.principal)) return call.fail(tooManyCalls())
+    if (!this.#directory.canListen(this.profile.principal)) return call.fail(tooManyCalls())
     const { context } = this.#directory
     const topics = this.#fitting(filter.topics)
     const listen = new Listen(call, topics, this.#router, context)
@@ -143,7 +143,7 @@ export class StatelessClient implements RoutedClient {
     void within(Promise.all(answers), ANSWER_WAIT_MS, context.runtime).then(acknowledge)
   }
 
-  get listening(): number {
+  get listenCount(): number {
     return this.#listens.size
   }
 

@@ -92,7 +92,7 @@ export class ClientQuestions<Q extends OwnQuestion> implements Asker, CallHolder
   // Asker
 
   onAnswer(frame: ResponseFrame, id: RequestId): void {
-    if (frame.kind === 'result') this.#take(id, rawAt(frame.line, frame.result))
+    if (frame.kind === 'result') this.#recordAnswer(id, rawAt(frame.line, frame.result))
     else this.#unanswered(id, `its client answered with the error ${rawAt(frame.line, frame.error)}`)
   }
 
@@ -111,12 +111,12 @@ export class ClientQuestions<Q extends OwnQuestion> implements Asker, CallHolder
 
   #unanswered(id: RequestId, why: string): void {
     const method = this.#open.get(id)?.method
-    if (method === FORM) return this.#take(id, CANCELLED)
+    if (method === FORM) return this.#recordAnswer(id, CANCELLED)
     this.#open.delete(id)
     if (method !== undefined) this.#fail(`${method}: ${why}`)
   }
 
-  #take(id: RequestId, answer: string): void {
+  #recordAnswer(id: RequestId, answer: string): void {
     const question = this.#open.get(id)
     if (question === undefined) return
     this.#open.delete(id)

@@ -72,7 +72,7 @@ export class PendingCall implements CallOwner, CallHolder {
   }
 
   drop(isGone: (question: ServerQuestion) => boolean = () => true): void {
-    for (const [name, question] of this.#questions) if (isGone(question)) this.#take(name)
+    for (const [name, question] of this.#questions) if (isGone(question)) this.#removeQuestion(name)
   }
 
   /** Continues with the client's retry; false if there is no room for its answers. */
@@ -97,7 +97,7 @@ export class PendingCall implements CallOwner, CallHolder {
   giveUp(): void {
     for (const [name, { frame }] of this.#questions) {
       if (frame.method === 'elicitation/create') this.#answerServer(name, CANCEL)
-      else this.#take(name)?.asker.onRefusal(frame.id, clientUnreachable())
+      else this.#removeQuestion(name)?.asker.onRefusal(frame.id, clientUnreachable())
     }
     this.#finish({ kind: 'failed', error: stateUnknown('unknown') })
     this.call.cancel(undefined)
@@ -196,13 +196,13 @@ export class PendingCall implements CallOwner, CallHolder {
   }
 
   #answerServer(name: string, answer: string): void {
-    const question = this.#take(name)
+    const question = this.#removeQuestion(name)
     if (question === undefined) return
     const { id } = question.frame
     question.asker.onAnswer(resultFrame(id, answer), id)
   }
 
-  #take(name: string): ServerQuestion | undefined {
+  #removeQuestion(name: string): ServerQuestion | undefined {
     const question = this.#questions.get(name)
     this.#questions.delete(name)
     question?.onEnd()

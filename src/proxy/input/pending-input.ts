@@ -124,7 +124,7 @@ export class PendingInput implements Questions {
       pending.drop((each) => each.asker === asker && each.frame.id === id)
   }
 
-  owes(asker: Asker): boolean {
+  isAwaitedBy(asker: Asker): boolean {
     return [...this.#calls.values()].some((pending) => pending.isAskedBy(asker))
   }
 

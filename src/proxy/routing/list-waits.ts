@@ -87,7 +87,7 @@ export interface Wanted {
   readonly kind: 'tools' | 'prompts'
   readonly name: string
   /** Whether a server that has listed has the name. */
-  isThere(): boolean
+  isListed(): boolean
   /** The servers that may have the name. If the name has the prefix of one of them, no other server is waited for. */
   readonly candidates: () => { readonly lanes: readonly CallTarget[]; readonly isClaimed: boolean }
 }
@@ -150,7 +150,7 @@ export class ListWaits {
     if (awaited.length === 0) {
       // Any server may have the name, until a reload adds the server whose prefix the name has.
       const concerned = (): readonly CallTarget[] =>
-        wanted.isThere() || wanted.candidates().isClaimed ? [] : this.#lanes
+        wanted.isListed() || wanted.candidates().isClaimed ? [] : this.#lanes
       return this.whenListed(call, [wanted.kind], run, concerned)
     }
     const patienceMs = Math.max(...awaited.map((lane) => lane.config.timeoutMs))
@@ -160,7 +160,7 @@ export class ListWaits {
       call.deadline.times = times
       run()
     }
-    const dueAt = (): number => (wanted.isThere() || pending().length === 0 ? -Infinity : Infinity)
+    const dueAt = (): number => (wanted.isListed() || pending().length === 0 ? -Infinity : Infinity)
     const expired = (): void => call.abandon(stillStarting(awaited, wanted.name, patienceMs))
     this.#hold(call, { dueAt, run: goOn }, expired)
   }
@@ -191,7 +191,7 @@ export class ListWaits {
    *
    * All are chosen before the first runs, so that a call which waits again does not fall behind the next one.
    */
-  look(): void {
+  runDue(): void {
     // A call that continues calls `look` again.
     if (this.#isLooking || (this.#waiting.size === 0 && this.#watches.size === 0)) return
     this.#isLooking = true
@@ -232,7 +232,7 @@ export class ListWaits {
     const waits = [...Array.from(this.#waiting, ([, wait]) => wait), ...this.#watches]
     const next = Math.min(...waits.map(({ dueAt }) => dueAt()))
     if (Number.isFinite(next))
-      this.#timer = this.#context.runtime.setTimer(Math.max(0, next - this.#now), () => this.look())
+      this.#timer = this.#context.runtime.setTimer(Math.max(0, next - this.#now), () => this.runDue())
   }
 
   #until(dueAt: () => number): Promise<void> | undefined {

@@ -144,7 +144,7 @@ export class Router {
   /** Called when the lists of a server have changed; without kinds, for other news that calls may wait for. */
   onListsChanged(kinds: readonly ListKind[]): void {
     this.#changes.changed(kinds)
-    this.#waits.look()
+    this.#waits.runDue()
     if (this.#client.isReady) this.#prepareChecks()
   }
 
@@ -205,7 +205,7 @@ export class Router {
     this.#hasLostSome ||= left.some(({ config: { name } }) => !this.services.includes(name))
     // Calls that have not begun on a removed server go to its successor, or fail.
     for (const call of left.flatMap((lane) => lane.release(this.#client))) this.#reroute(call)
-    this.#waits.look()
+    this.#waits.runDue()
     for (const upstream of upstreams) if (!this.#client.view.hasServer(upstream.config)) this.forget(upstream)
   }
 
@@ -280,14 +280,14 @@ export class Router {
   /** Calls `use` with the item of this name, now or when the servers that may have it have listed. */
   #named(call: Call, kind: 'tools' | 'prompts', name: string, use: (target: Target) => void): void {
     // Earlier calls continue before this one.
-    this.#waits.look()
+    this.#waits.runDue()
     const target = this.#there(kind, name)
     if (target !== undefined) return use(target)
     const awaited = this.#candidates(kind, name).lanes
     const wanted: Wanted = {
       kind,
       name,
-      isThere: () => this.#there(kind, name) !== undefined,
+      isListed: () => this.#there(kind, name) !== undefined,
       candidates: () => this.#candidates(kind, name),
     }
     this.#waits.whenNamed(call, wanted, () => {

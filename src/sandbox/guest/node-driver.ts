@@ -46,8 +46,8 @@ class Driver {
   readonly #exit = process.exit.bind(process)
   #cells = 0
   /** The id by which the console knows the function that receives values of expressions. */
-  #taker = ''
-  #taken: unknown
+  #receiverId = ''
+  #received: unknown
   /** Ends the running code. `words` are its last output on stderr. */
   #end: (isOk: boolean, words?: string) => void = () => {}
   #queue: Promise<void> = Promise.resolve()
@@ -86,11 +86,11 @@ class Driver {
       throw new ExitAsked(Number(code ?? 0))
     }
     const take = (value: unknown): void => {
-      this.#taken = value
+      this.#received = value
     }
     Object.defineProperty(globalThis, entry, { value: take, configurable: true })
     this.#console.post('Runtime.evaluate', { expression: ENTRY }, (_error, found) => {
-      this.#taker = found.result.objectId ?? ''
+      this.#receiverId = found.result.objectId ?? ''
     })
   }
 
@@ -150,10 +150,10 @@ class Driver {
     const plain = unserializableValue === undefined ? { value } : { unserializableValue }
     const given = objectId === undefined ? plain : { objectId }
     const functionDeclaration = 'function (value) { this(value) }'
-    const terms = { objectId: this.#taker, functionDeclaration, arguments: [given] }
+    const terms = { objectId: this.#receiverId, functionDeclaration, arguments: [given] }
     this.#console.post('Runtime.callFunctionOn', terms, () => {})
-    const taken = this.#taken
-    this.#taken = undefined
+    const taken = this.#received
+    this.#received = undefined
     return taken
   }
 

@@ -69,7 +69,7 @@ export class LaneClients {
   /** Forgets a client; returns the resources that no client follows any more. */
   remove(client: ClientPort): string[] {
     const was = this.#clients.take(client.serial)
-    if (was !== undefined && was.asksNothing !== true) this.#mixed = true
+    if (was !== undefined && was.isWarmUp !== true) this.#mixed = true
     this.#findOnly()
     this.#levels.delete(client)
     this.tasks.takeAll(client)
@@ -84,7 +84,7 @@ export class LaneClients {
   /** Ignores a client that makes no calls, such as one for the first lists. */
   #findOnly(): void {
     const few = this.size > 2 || this.#mixed ? [] : [...this]
-    const [first, second] = few.filter(({ asksNothing }) => asksNothing !== true)
+    const [first, second] = few.filter(({ isWarmUp }) => isWarmUp !== true)
     this.only = second === undefined ? first : undefined
   }
 

@@ -66,7 +66,7 @@ export class ServerLane implements Lane, ServerView {
   startedAt: number | undefined
   isPending: boolean = false
   isStarting: boolean = false
-  readonly #hurried = new Deferred<void>()
+  readonly #delaySkipped = new Deferred<void>()
   #isUnreachable = false
 
   /** `left` is called when the lane has lost its one client, or the last client of its principal. */
@@ -151,7 +151,7 @@ export class ServerLane implements Lane, ServerView {
     if (!kinds.every((kind) => this.lists.isKept(kind))) this.#begin()
     const isThere = (kind: ListKind): boolean =>
       how === 'list' ? this.isShown(kind) : this.lists.listed.has(kind)
-    if (!kinds.every(isThere)) this.startNow()
+    if (!kinds.every(isThere)) this.skipDelay()
   }
 
   /** Shows another lane's lists until the first call, because many clients only list. */
@@ -176,7 +176,7 @@ export class ServerLane implements Lane, ServerView {
   #use(): void {
     this.#endDeferral()
     this.#begin()
-    this.startNow()
+    this.skipDelay()
   }
 
   wantFor(call: Call): void {
@@ -186,7 +186,7 @@ export class ServerLane implements Lane, ServerView {
     // Another attempt with the same credentials is useless, and may lock them out.
     const isRefused = this.#workersFailure?.reason === 'unauthorized' && this.state !== 'starting'
     this.#callers = [...this.#callers.filter(({ isSettled }) => !isSettled), call]
-    this.startNow()
+    this.skipDelay()
     this.#begin()
     if (!this.isPending && !isRefused) this.#follow(this.#startFirst())
   }
@@ -301,7 +301,7 @@ export class ServerLane implements Lane, ServerView {
     if (this.#standIn !== undefined) this.#standIn.#deferred.delete(this)
     this.lists.endKept()
     this.lists.close()
-    this.startNow()
+    this.skipDelay()
     await Promise.all(this.#workers.map((worker) => worker.close()))
   }
 
@@ -358,7 +358,9 @@ export class ServerLane implements Lane, ServerView {
 
   get #isOwed(): boolean {
     const clients = [...this.clients]
-    return [...this.#open].some((connection) => clients.some((client) => client.questions.owes(connection)))
+    return [...this.#open].some((connection) =>
+      clients.some((client) => client.questions.isAwaitedBy(connection)),
+    )
   }
 
   onRequest(
@@ -526,8 +528,8 @@ export class ServerLane implements Lane, ServerView {
   }
 
   /** Begins a delayed start now. At the end of the lane, the start fails with the workers. */
-  startNow(): void {
-    this.#hurried.resolve()
+  skipDelay(): void {
+    this.#delaySkipped.resolve()
   }
 
   /** Called when the first connection is refused and tried again. No list waits for that. */
@@ -539,7 +541,7 @@ export class ServerLane implements Lane, ServerView {
   /** The first attempt. It opens the server again after a login, or after a failed login. */
   async #launch(isLater: boolean): Promise<void> {
     const { runtime, gate } = this.#context
-    if (isLater) await gate.putOff(this.#hurried.promise)
+    if (isLater) await gate.putOff(this.#delaySkipped.promise)
     await this.#startFirst()
     const client = this.clients.only?.profile.info?.name
     const endsAt = (this.startedAt ?? 0) + patienceMs(client, false)

@@ -56,7 +56,7 @@ class Stage {
     const wanted: Wanted = {
       kind: 'tools',
       name,
-      isThere: () => false,
+      isListed: () => false,
       candidates: () => ({
         lanes: this.lanes.filter((lane) => lanes.includes(lane)),
         isClaimed: servers.length === 1,
@@ -69,7 +69,7 @@ class Stage {
 
 const start = async ({ runtime, waits }: Stage, server: FakeServer): Promise<void> => {
   server.start()
-  waits.look()
+  waits.runDue()
   await runtime.pass(0)
 }
 

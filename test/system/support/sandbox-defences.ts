@@ -132,7 +132,7 @@ export function sandboxDefences(title: string, scene: SandboxScene): void {
       for (const path of paths) await assert.rejects(readFile(where, path, 0, 100), /no such file/, path)
       for (const path of ['folder', 'root', 'up', 'artifacts', host])
         await assert.rejects(listFiles(where, path), /no such folder/, path)
-      assert.deepEqual(await new Artifacts().look(where), [])
+      assert.deepEqual(await new Artifacts().newArtifacts(where), [])
       for (const path of ['link', 'folder/new', 'root/new', 'up/new'])
         await assert.rejects(writeFile(where, path, Buffer.from('x')), path)
       await writeFile(where, `${host}/secret`, Buffer.from('in a folder of the machine'))
@@ -148,7 +148,7 @@ export function sandboxDefences(title: string, scene: SandboxScene): void {
       await ran(where.machine, shell('until [ -s swaps ]; do sleep 0.01; done'))
       const read: string[] = []
       for (let i = 0; i < 25; i++) {
-        await new Artifacts().look(where)
+        await new Artifacts().newArtifacts(where)
         await listFiles(where, 'artifacts').catch(() => [])
         await writeFile(where, 'artifacts/new', Buffer.from('x')).catch(() => undefined)
         const part = await readFile(where, 'artifacts/secret', 0, 100).catch(() => undefined)

@@ -12,7 +12,7 @@ const ignore = (): void => {}
 export const nobody: ClientPort = {
   serial: 1,
   profile: { revision: latestSession, capabilities: noCapabilities },
-  questions: { ask: () => false, withdraw: ignore, owes: () => false, forget: ignore },
+  questions: { ask: () => false, withdraw: ignore, isAwaitedBy: () => false, forget: ignore },
   tell: ignore,
   log: ignore,
   listens: false,
