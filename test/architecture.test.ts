@@ -134,7 +134,7 @@ const linesMax = table(`
   proxy/clients          | 1668
   secrets                | 339
   policy                 | 418
-  proxy                  | 906
+  proxy                  | 908
   front-auth             | 1043
   gateway                | 1479
   metrics                | 912

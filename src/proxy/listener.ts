@@ -9,6 +9,7 @@ import type { HttpAttached } from '../transports/http-server/endpoint.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 
+/** The proxy as its HTTP front sees it. */
 export interface ServedProxy {
   attach(connection: Connection, origin?: ClientOrigin): Promise<HttpAttached>
   status(): UpstreamStatus[]

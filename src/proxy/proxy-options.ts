@@ -9,6 +9,7 @@ import type { LogSink, Runtime } from '../runtime/runtime.js'
 
 export type { CallTrace, CallTracer }
 
+/** The options of `createProxy`. The configuration is a separate argument. */
 export interface ProxyOptions {
   /** The schema of the configuration to serve; `default` if absent. */
   readonly schema?: string

@@ -167,7 +167,7 @@ export interface GuardianShell {
 const script = `
 trap '' HUP INT QUIT TERM TSTP PIPE
 groups=' '
-kin=' '
+descendants=' '
 awaited=
 
 # started PID: its parent, its group and its start time; fails when it is gone.
@@ -177,8 +177,8 @@ started() {
   parent=$2 pgrp=$3 start=\${20}
 }
 
-# Adds to kin who is in a group, and who descends from somebody in it: " PID@START ".
-find_kin() {
+# Adds to descendants each process of a group, and the descendants of these: " PID@START ".
+find_descendants() {
   table=
   for folder in /proc/[0-9]*; do
     started "\${folder#/proc/}" || continue
@@ -190,17 +190,17 @@ find_kin() {
     grown=
     set -- $table
     while [ $# -gt 3 ]; do
-      case $kin in
+      case $descendants in
         *" $1@$4 "*) ;;
-        *" $2@"*) kin="$kin$1@$4 " grown=yes ;;
-        *) case $groups in *" $3 "*) kin="$kin$1@$4 " grown=yes ;; esac ;;
+        *" $2@"*) descendants="$descendants$1@$4 " grown=yes ;;
+        *) case $groups in *" $3 "*) descendants="$descendants$1@$4 " grown=yes ;; esac ;;
       esac
       shift 4
     done
   done
 }
 
-# Adds to groups those whose variables hold what is awaited, and awaits nothing more once there is one.
+# Adds each group with a process that has the awaited variable; with the first one, nothing is awaited any more.
 find_awaited() {
   [ "$awaited" ] || return
   before=$groups begun=0
@@ -224,30 +224,30 @@ add_awaited() {
   case $line in *"$awaited"*) groups="$groups$pgrp " ;; esac
 }
 
-# signal NAME: to every group, and to kin outside of them; forgets who is gone, and fails when nobody is left.
+# signal NAME: to every group, and to descendants outside of the groups; forgets ended processes, and fails when none is left.
 signal() {
   left=' '
   for group in $groups; do kill -s "$1" -- "-$group" && left="$left$group "; done
   groups=$left left=' '
-  for one in $kin; do
+  for one in $descendants; do
     started "\${one%@*}" && [ "$start" = "\${one#*@}" ] || continue
     case $groups in *" $pgrp "*) ;; *) kill -s "$1" "\${one%@*}" || continue ;; esac
     left="$left$one "
   done
-  kin=$left
-  [ "$groups$kin" != '  ' ]
+  descendants=$left
+  [ "$groups$descendants" != '  ' ]
 } 2>/dev/null
 
-# Ends whoever is in a group, and kin: with SIGTERM, and after a second with SIGKILL.
+# Ends the groups and the descendants: with SIGTERM, and after a second with SIGKILL.
 end_all() {
-  find_kin
+  find_descendants
   signal TERM || return
   for pause in 0.1 0.2 0.2 0.2 0.2; do
     sleep "$pause" || { sleep 1; break; }
     signal 0 || return
   done
   for pause in 0.1 0.2 0.5; do
-    find_kin
+    find_descendants
     signal KILL || return
     sleep "$pause" || sleep 1
   done
