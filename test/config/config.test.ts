@@ -340,11 +340,9 @@ describe('an audit', () => {
     })
 })
 
-describe('a limit', () => {
-  test('is for every client and every tool, and lets as many calls come at once as in a minute', () => {
-    const { limits } = read({ mcpServers: {}, limits: [{ perMinute: 3 }] })
-    assert.deepEqual(limits, [{ principal: undefined, tools: ['*'], perMinute: 3, burst: 3, each: false }])
-  })
+test('a limit is for every client and every tool, and lets as many calls come at once as in a minute', () => {
+  const { limits } = read({ mcpServers: {}, limits: [{ perMinute: 3 }] })
+  assert.deepEqual(limits, [{ principal: undefined, tools: ['*'], perMinute: 3, burst: 3, each: false }])
 })
 
 describe('problems', () => {

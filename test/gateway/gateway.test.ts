@@ -72,7 +72,7 @@ describe('a server that is the front itself', () => {
 
   test('a start and a reload refuse it; what is served goes on', async (t) => {
     await assert.rejects(openGateway(alone(at(`${here}/mcp`)), { port }), /own address/)
-    const opened = await gateway(t, { default: schema({ echo: itEcho() }) })
+    const opened = await gateway(t, { default: schema({}) })
     await assert.rejects(opened.reload(alone(at(`http://localhost:${opened.port}/mcp`))), /own address/)
     assert.equal((await send(opened.port, { body: message('ping', 1) })).status, 200)
   })
@@ -309,7 +309,7 @@ describe('the pages of a gateway', () => {
 
 test('a web page of this machine that is named speaks a whole session', async (t) => {
   const origin = 'http://localhost:5173'
-  const { port } = await gateway(t, { default: schema({ Time: time }) }, { cors: { origins: [origin] } })
+  const { port } = await gateway(t, { default: schema({}) }, { cors: { origins: [origin] } })
   const body = message('initialize', 0, { protocolVersion: '2025-11-25' })
   const opened = await send(port, { body, headers: { origin } })
   assert.equal(opened.headers['access-control-allow-origin'], origin)
@@ -321,7 +321,7 @@ test('a web page of this machine that is named speaks a whole session', async (t
 
 describe('a gateway that may be reached from elsewhere', () => {
   test('does not start without a token', async (t) => {
-    const config = { default: schema({ Time: time }) }
+    const config = { default: schema({}) }
     await assert.rejects(gateway(t, config, { host: '0.0.0.0' }), (error: unknown) => {
       assert.ok(error instanceof ConfigError)
       assert.match(error.message, /MCPS_PROXY_TOKEN.*--allow-unauthenticated/)
@@ -343,7 +343,7 @@ describe('a gateway that may be reached from elsewhere', () => {
   })
 
   test('is told the line for a name by which it is not known', async (t) => {
-    const { port } = await gateway(t, { default: schema({ Time: time }) })
+    const { port } = await gateway(t, { default: schema({}) })
     const body = message('ping', 1)
     const refused = await send(port, { body, headers: { host: 'mcp_backend:8080' } })
     assert.equal(refused.status, 403)
@@ -351,12 +351,12 @@ describe('a gateway that may be reached from elsewhere', () => {
       refused.body,
       /add it to server\.allowedHosts, \\"allowedHosts\\": \[\\"mcp_backend:8080\\"\]/,
     )
-    const known = await gateway(t, { default: schema({ Time: time }) }, { allowedHosts: ['mcp_backend'] })
+    const known = await gateway(t, { default: schema({}) }, { allowedHosts: ['mcp_backend'] })
     assert.equal((await send(known.port, { body, headers: { host: 'mcp_backend:8080' } })).status, 200)
   })
 
   test('says that there is no login, and nothing more, to those without a token', async (t) => {
-    const { port } = await gateway(t, { default: schema({ Time: time }) }, { token: 'a-token' })
+    const { port } = await gateway(t, { default: schema({}) }, { token: 'a-token' })
     for (const path of [
       '/.well-known/oauth-protected-resource',
       '/.well-known/oauth-protected-resource/mcp',
@@ -378,8 +378,8 @@ describe('a gateway that may be reached from elsewhere', () => {
   })
 
   test('leaves nothing behind when the port is taken', async (t) => {
-    const { port } = await gateway(t, { default: schema({ Time: time }) })
-    await assert.rejects(gateway(t, { default: schema({ Time: time }) }, { port }), {
+    const { port } = await gateway(t, { default: schema({}) })
+    await assert.rejects(gateway(t, { default: schema({}) }, { port }), {
       code: 'EADDRINUSE',
       message: /the port is taken .*--port/,
     })
@@ -393,7 +393,7 @@ describe('a gateway that may be reached from elsewhere', () => {
 })
 
 test('a session that says exit is over, and nothing else is', async (t) => {
-  const { port } = await gateway(t, { default: schema({ Time: time }) })
+  const { port } = await gateway(t, { default: schema({}) })
   const headers = await handshake(port)
   assert.match((await send(port, { body: message('shutdown', 1), headers })).body, /"result":\{\}/)
   assert.equal((await send(port, { body: message('notifications/exit'), headers })).status, 202)

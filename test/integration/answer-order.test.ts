@@ -1,7 +1,7 @@
 // The order of the answers to many messages in one write.
 
 import { strict as assert } from 'node:assert'
-import { type TestContext, describe, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { type RawClient } from './support/client.js'
 import { at } from './support/json.js'
 import { libraryProxy } from './support/library.js'
@@ -28,20 +28,18 @@ async function waiting(t: TestContext): Promise<RawClient> {
   return (await attach()).client
 }
 
-describe('while initialize waits for servers', () => {
-  test('everything but a ping is answered after it, in order', async (t) => {
-    const client = await waiting(t)
-    const last = client.answer('shutdown')
-    const behind = [
-      request('unknown', 'invalid/method'),
-      request('ping', 'ping'),
-      initialize().replace('"init"', '"again"'),
-      '{"jsonrpc":"2.0","id":"odd","method":1}',
-      request('level', 'logging/setLevel', { level: 'info' }),
-      request('shutdown', 'shutdown'),
-    ]
-    for (const line of [initialize(), ...behind]) client.send(line)
-    await last
-    assert.deepEqual(order(client), ['ping', 'init', 'unknown', 'again', 'odd', 'level', 'shutdown'])
-  })
+test('while initialize waits for servers everything but a ping is answered after it, in order', async (t) => {
+  const client = await waiting(t)
+  const last = client.answer('shutdown')
+  const behind = [
+    request('unknown', 'invalid/method'),
+    request('ping', 'ping'),
+    initialize().replace('"init"', '"again"'),
+    '{"jsonrpc":"2.0","id":"odd","method":1}',
+    request('level', 'logging/setLevel', { level: 'info' }),
+    request('shutdown', 'shutdown'),
+  ]
+  for (const line of [initialize(), ...behind]) client.send(line)
+  await last
+  assert.deepEqual(order(client), ['ping', 'init', 'unknown', 'again', 'odd', 'level', 'shutdown'])
 })

@@ -115,7 +115,7 @@ test('a call to which its user has agreed shows the time of its server, also whe
     const { value } = await it.runtime.until(client.request('tools/call', params))
     const requestState = textAt(value, 'result', 'requestState')
     const again = { ...params, requestState, inputResponses: { q1: { action: 'accept' } } }
-    client.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: again }))
+    client.post('tools/call', again, id)
     await it.runtime.pass(1000)
     client.notify('notifications/cancelled', { requestId: id })
     await it.runtime.pass(1000)

@@ -309,38 +309,36 @@ describe('ID tokens', () => {
 
 const expired = { status: 401, challenges: ['Bearer error="invalid_token"'] }
 
-describe('the current token', () => {
-  test('one fetch for all that wait, renewed before its end, and after a refusal', async () => {
-    let now = 0
-    let fetched = 0
-    const fetchOne = async (): Promise<string> => {
-      fetched++
-      return token(now / 1000 + 3600)
-    }
-    const told: string[] = []
-    const held = new IdTokenCredentials(
-      'Authorization',
-      fetchOne,
-      { ...testTimers, now: () => now, wallNow: () => now },
-      (message) => told.push(message),
-    )
-    const [a, b] = await Promise.all([held.credential(), held.credential()])
-    assert.deepEqual([a, fetched], [b, 1])
-    assert.deepEqual(told, ['an ID token for 3600 s was fetched in 0 ms'])
-    now = 3_600_000 - 60_001
-    assert.equal(await held.credential(), a)
-    now = 3_600_000 - 60_000
-    const [renewed] = await Promise.all([held.credential(), held.credential()])
-    assert.notEqual(renewed, a)
-    assert.equal(fetched, 2)
-    assert.equal(await held.refused(a, expired), 'again', 'an older one does not take the new one along')
-    assert.equal(await held.credential(), renewed)
-    assert.equal(await held.refused(renewed, { ...expired, status: 403 }), undefined)
-    assert.equal(await held.credential(), renewed)
-    await held.refused(renewed, expired)
-    assert.notEqual(await held.credential(), renewed)
-    assert.equal(fetched, 3)
-  })
+test('the current token one fetch for all that wait, renewed before its end, and after a refusal', async () => {
+  let now = 0
+  let fetched = 0
+  const fetchOne = async (): Promise<string> => {
+    fetched++
+    return token(now / 1000 + 3600)
+  }
+  const told: string[] = []
+  const held = new IdTokenCredentials(
+    'Authorization',
+    fetchOne,
+    { ...testTimers, now: () => now, wallNow: () => now },
+    (message) => told.push(message),
+  )
+  const [a, b] = await Promise.all([held.credential(), held.credential()])
+  assert.deepEqual([a, fetched], [b, 1])
+  assert.deepEqual(told, ['an ID token for 3600 s was fetched in 0 ms'])
+  now = 3_600_000 - 60_001
+  assert.equal(await held.credential(), a)
+  now = 3_600_000 - 60_000
+  const [renewed] = await Promise.all([held.credential(), held.credential()])
+  assert.notEqual(renewed, a)
+  assert.equal(fetched, 2)
+  assert.equal(await held.refused(a, expired), 'again', 'an older one does not take the new one along')
+  assert.equal(await held.credential(), renewed)
+  assert.equal(await held.refused(renewed, { ...expired, status: 403 }), undefined)
+  assert.equal(await held.credential(), renewed)
+  await held.refused(renewed, expired)
+  assert.notEqual(await held.credential(), renewed)
+  assert.equal(fetched, 3)
 })
 
 describe('a fetch', () => {

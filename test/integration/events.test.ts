@@ -34,34 +34,32 @@ function listening() {
 const states = (events: readonly ServerEvent[], server: string): string[] =>
   events.filter((event) => event.server === server).map(({ state }) => state)
 
-describe('server events', () => {
-  test('tell of a start, a crash, the start after it, and the end', async (t) => {
-    const { servers, on } = listening()
-    const { client, proxy } = await proxyWithClient(t, { a, b }, { on })
-    await client.request('tools/list')
-    await until(() => states(servers, 'a').includes('ready') && states(servers, 'b').includes('ready'))
-    const pid = numberAt(said(await client.call('a__nonce', { n: '' })), 'pid')
-    await client.call('a__die', { code: 3 })
-    await until(() => states(servers, 'a').length === 5)
-    await proxy.close()
-    const ofA = servers.filter(({ server }) => server === 'a')
-    assert.deepEqual(
-      ofA.map(({ state }) => state),
-      ['starting', 'ready', 'failed', 'starting', 'ready', 'stopped'],
-    )
-    const [starting, ready, failed, , again, stopped] = ofA
-    assert.equal(starting?.schema, 'default')
-    assert.equal(starting?.kind, 'stdio')
-    assert.deepEqual([starting?.pid, ready?.pid, failed?.pid], [pid, pid, pid])
-    assert(ready?.state === 'ready' && again?.state === 'ready')
-    assert.deepEqual([ready.revision, ready.restarts, again.restarts], ['2025-11-25', 0, 1])
-    assert(ready.tools > 10)
-    assert.notEqual(again.pid, pid)
-    assert(failed?.state === 'failed' && stopped?.state === 'stopped')
-    assert.deepEqual([failed.reason, failed.message], ['exited', "'a' exited with code 3"])
-    assert.equal(stopped.cause, 'closing')
-    assert.deepEqual(states(servers, 'b'), ['starting', 'ready', 'stopped'])
-  })
+test('server events tell of a start, a crash, the start after it, and the end', async (t) => {
+  const { servers, on } = listening()
+  const { client, proxy } = await proxyWithClient(t, { a, b }, { on })
+  await client.request('tools/list')
+  await until(() => states(servers, 'a').includes('ready') && states(servers, 'b').includes('ready'))
+  const pid = numberAt(said(await client.call('a__nonce', { n: '' })), 'pid')
+  await client.call('a__die', { code: 3 })
+  await until(() => states(servers, 'a').length === 5)
+  await proxy.close()
+  const ofA = servers.filter(({ server }) => server === 'a')
+  assert.deepEqual(
+    ofA.map(({ state }) => state),
+    ['starting', 'ready', 'failed', 'starting', 'ready', 'stopped'],
+  )
+  const [starting, ready, failed, , again, stopped] = ofA
+  assert.equal(starting?.schema, 'default')
+  assert.equal(starting?.kind, 'stdio')
+  assert.deepEqual([starting?.pid, ready?.pid, failed?.pid], [pid, pid, pid])
+  assert(ready?.state === 'ready' && again?.state === 'ready')
+  assert.deepEqual([ready.revision, ready.restarts, again.restarts], ['2025-11-25', 0, 1])
+  assert(ready.tools > 10)
+  assert.notEqual(again.pid, pid)
+  assert(failed?.state === 'failed' && stopped?.state === 'stopped')
+  assert.deepEqual([failed.reason, failed.message], ['exited', "'a' exited with code 3"])
+  assert.equal(stopped.cause, 'closing')
+  assert.deepEqual(states(servers, 'b'), ['starting', 'ready', 'stopped'])
 })
 
 describe('events of the proxy', () => {
@@ -104,50 +102,45 @@ describe('events of the proxy', () => {
   })
 })
 
-describe('session events of what serves', () => {
-  test('tell of both transports, of two clients each, and never the id', async (t) => {
-    const { proxy } = await libraryProxy(t, { b })
-    const serving = await proxy.serve(httpServer({ port: 0 }))
-    const told: SessionEvent[] = []
-    const off = serving.on('session', (event) => told.push(event))
-    serving.on('session', () => {
-      throw new Error('no such luck')
-    })
-    const { port } = serving
-    const first = await handshake(port)
-    const second = await handshake(port)
-    // A call without a session has no session event.
-    await send(port, { body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' })
-    await send(port, { method: 'DELETE', headers: first })
-    const streams = [
-      await open(port, { method: 'GET', path: '/sse' }),
-      await open(port, { method: 'GET', path: '/sse' }),
-    ]
-    const ended = (count: number): boolean => told.filter(({ state }) => state === 'ended').length === count
-    await until(() => told.length === 5)
-    streams[0]?.destroy()
-    await until(() => ended(2))
-    await Promise.all([proxy.close(), streams[1] && read(streams[1])])
-    assert.deepEqual(
-      told
-        .slice(0, 6)
-        .map(({ endpoint, session, transport, state }) => [endpoint, session, transport, state]),
-      [
-        ['default', 1, 'streamable-http', 'opened'],
-        ['default', 2, 'streamable-http', 'opened'],
-        ['default', 1, 'streamable-http', 'ended'],
-        ['default', 3, 'http+sse', 'opened'],
-        ['default', 4, 'http+sse', 'opened'],
-        ['default', 3, 'http+sse', 'ended'],
-      ],
-    )
-    const last = told.slice(6).map(({ session, state }) => `${session} ${state}`)
-    assert.deepEqual(new Set(last), new Set(['2 ended', '4 ended']))
-    assert.equal(told.length, 8)
-    assert(told.every((event) => event.state !== 'ended' || event.ms >= 0))
-    const text = JSON.stringify(told)
-    for (const id of [first, second].map((fields) => fields['mcp-session-id'] ?? ''))
-      assert(!text.includes(id))
-    off()
+test('session events of what serves tell of both transports, of two clients each, and never the id', async (t) => {
+  const { proxy } = await libraryProxy(t, { b })
+  const serving = await proxy.serve(httpServer({ port: 0 }))
+  const told: SessionEvent[] = []
+  const off = serving.on('session', (event) => told.push(event))
+  serving.on('session', () => {
+    throw new Error('no such luck')
   })
+  const { port } = serving
+  const first = await handshake(port)
+  const second = await handshake(port)
+  // A call without a session has no session event.
+  await send(port, { body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' })
+  await send(port, { method: 'DELETE', headers: first })
+  const streams = [
+    await open(port, { method: 'GET', path: '/sse' }),
+    await open(port, { method: 'GET', path: '/sse' }),
+  ]
+  const ended = (count: number): boolean => told.filter(({ state }) => state === 'ended').length === count
+  await until(() => told.length === 5)
+  streams[0]?.destroy()
+  await until(() => ended(2))
+  await Promise.all([proxy.close(), streams[1] && read(streams[1])])
+  assert.deepEqual(
+    told.slice(0, 6).map(({ endpoint, session, transport, state }) => [endpoint, session, transport, state]),
+    [
+      ['default', 1, 'streamable-http', 'opened'],
+      ['default', 2, 'streamable-http', 'opened'],
+      ['default', 1, 'streamable-http', 'ended'],
+      ['default', 3, 'http+sse', 'opened'],
+      ['default', 4, 'http+sse', 'opened'],
+      ['default', 3, 'http+sse', 'ended'],
+    ],
+  )
+  const last = told.slice(6).map(({ session, state }) => `${session} ${state}`)
+  assert.deepEqual(new Set(last), new Set(['2 ended', '4 ended']))
+  assert.equal(told.length, 8)
+  assert(told.every((event) => event.state !== 'ended' || event.ms >= 0))
+  const text = JSON.stringify(told)
+  for (const id of [first, second].map((fields) => fields['mcp-session-id'] ?? '')) assert(!text.includes(id))
+  off()
 })

@@ -82,29 +82,27 @@ const asking: Act = (method, child) => {
   return undefined
 }
 
-describe('a server that is stopped while nobody needs it', () => {
-  test('is back for the next call, with the level, and can ask for roots', async (t) => {
-    const it = await scripted(t, { s: { idleTimeout: 100, lazy: true } }, asking)
-    const party = await it.attach()
-    const { client } = party
-    client.onRequest = () => '{"roots":[{"uri":"file:///r"}]}'
-    await timed(it, opening(party, { roots: {} }))
-    client.notify('notifications/initialized')
-    await timed(it, client.request('logging/setLevel', { level: 'error' }))
-    for (let round = 0; round < 3; round++) {
-      const { heard } = await timed(it, client.call('s__t'))
-      assert.match(heard.text, /file:\/\/\/r/)
-      await it.runtime.pass(10_000)
-      assert.deepEqual([it.proxy.status()[0]?.pids, it.proxy.status()[0]?.state], [[], 'connected'])
-      assert.deepEqual(toolNames((await timed(it, client.request('tools/list'))).heard), ['s__t'])
-      assert.equal(processesOf(it, 's'), round + 1, 'a list starts nothing that is known')
-    }
-    const levels = it.runtime.children
-      .flatMap(({ heard }) => heard)
-      .filter((each) => each === 'logging/setLevel')
-    assert.equal(levels.length, 3)
-    assert.equal(toolChanges(party), 0)
-  })
+test('a server that is stopped while nobody needs it is back for the next call, with the level, and can ask for roots', async (t) => {
+  const it = await scripted(t, { s: { idleTimeout: 100, lazy: true } }, asking)
+  const party = await it.attach()
+  const { client } = party
+  client.onRequest = () => '{"roots":[{"uri":"file:///r"}]}'
+  await timed(it, opening(party, { roots: {} }))
+  client.notify('notifications/initialized')
+  await timed(it, client.request('logging/setLevel', { level: 'error' }))
+  for (let round = 0; round < 3; round++) {
+    const { heard } = await timed(it, client.call('s__t'))
+    assert.match(heard.text, /file:\/\/\/r/)
+    await it.runtime.pass(10_000)
+    assert.deepEqual([it.proxy.status()[0]?.pids, it.proxy.status()[0]?.state], [[], 'connected'])
+    assert.deepEqual(toolNames((await timed(it, client.request('tools/list'))).heard), ['s__t'])
+    assert.equal(processesOf(it, 's'), round + 1, 'a list starts nothing that is known')
+  }
+  const levels = it.runtime.children
+    .flatMap(({ heard }) => heard)
+    .filter((each) => each === 'logging/setLevel')
+  assert.equal(levels.length, 3)
+  assert.equal(toolChanges(party), 0)
 })
 
 test('a server of which each client has its own process starts for nobody when nobody is there', async (t) => {

@@ -379,11 +379,9 @@ describe('while the proxy runs', () => {
     await names(it, client)
     const asked = client.next('a question', ({ value }) => textAt(value, 'method') === 'elicitation/create')
     const answer = client.call('s__add')
-    const { value } = await it.runtime.until(asked)
+    const question = await it.runtime.until(asked)
     await it.change({ tools: { echo, add: poisoned } })
-    client.send(
-      JSON.stringify({ jsonrpc: '2.0', id: at(value, 'id'), result: { action: 'accept', content: {} } }),
-    )
+    client.respond(question, { action: 'accept', content: {} })
     const { value: outcome } = await it.runtime.until(answer)
     assert.equal(textAt(outcome, 'error', 'data', 'reason'), 'changed')
     assert(!it.runtime.children.some(({ heard }) => heard.includes('tools/call')))

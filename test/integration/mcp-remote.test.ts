@@ -72,7 +72,7 @@ describe('mcp-remote in front of the gateway', { skip: missing }, () => {
         const isHanging = (p: unknown): boolean => at(p, 'progressToken') === `hang ${server}`
         const hanging = client.notification('notifications/progress', isHanging)
         const params = { name: `${server}__hang`, arguments: {}, _meta: { progressToken: `hang ${server}` } }
-        client.send(JSON.stringify({ jsonrpc: '2.0', id: `hang ${server}`, method: 'tools/call', params }))
+        client.post('tools/call', params, `hang ${server}`)
         await hanging
         client.notify('notifications/cancelled', { requestId: `hang ${server}` })
         while ((await call(`${server}__givenUp`)) === '0') continue

@@ -272,34 +272,32 @@ describe('three clients with three profiles', () => {
   })
 })
 
-describe('a client without a session', () => {
-  test('has the view of its path with each request', async () => {
-    const { gateway } = shared
-    const ask = async (
-      path: string,
-      method: string,
-      params: Readonly<Record<string, unknown>> = {},
-    ): Promise<unknown> => {
-      const request = { method, params, path, headers: bearer('all') }
-      return messageIn((await sendStateless(gateway.port, request)).body)
-    }
-    const names = async (path: string): Promise<unknown[]> => {
-      const tools = at(await ask(path, 'tools/list'), 'result', 'tools')
-      return Array.isArray(tools) ? tools.map((tool: unknown) => at(tool, 'name')) : []
-    }
-    assert.deepEqual(await names('/p/review/mcp'), ['echo', 'get_one', 'get_two', 'tell'])
-    assert.deepEqual((await names('/p/ops/mcp')).slice(0, 2), ['shout', 'first__get_one'])
-    assert.equal((await names('/mcp')).length, 10)
-    assert.equal(at(await ask('/p/bare/mcp', 'server/discover'), 'result', 'instructions'), 'words of second')
-    const echoed = await ask('/p/review/mcp', 'tools/call', { name: 'echo', arguments: { repo: 'r' } })
-    assert.deepEqual(at(parsed(textAt(echoed, 'result', 'content', 0, 'text')), 'given'), {
-      owner: 'acme',
-      n: 7,
-      repo: 'r',
-    })
-    const secret = await ask('/p/review/mcp', 'resources/read', { uri: 'mem://secret/a' })
-    assert.equal(at(secret, 'error', 'code'), -32602)
+test('a client without a session has the view of its path with each request', async () => {
+  const { gateway } = shared
+  const ask = async (
+    path: string,
+    method: string,
+    params: Readonly<Record<string, unknown>> = {},
+  ): Promise<unknown> => {
+    const request = { method, params, path, headers: bearer('all') }
+    return messageIn((await sendStateless(gateway.port, request)).body)
+  }
+  const names = async (path: string): Promise<unknown[]> => {
+    const tools = at(await ask(path, 'tools/list'), 'result', 'tools')
+    return Array.isArray(tools) ? tools.map((tool: unknown) => at(tool, 'name')) : []
+  }
+  assert.deepEqual(await names('/p/review/mcp'), ['echo', 'get_one', 'get_two', 'tell'])
+  assert.deepEqual((await names('/p/ops/mcp')).slice(0, 2), ['shout', 'first__get_one'])
+  assert.equal((await names('/mcp')).length, 10)
+  assert.equal(at(await ask('/p/bare/mcp', 'server/discover'), 'result', 'instructions'), 'words of second')
+  const echoed = await ask('/p/review/mcp', 'tools/call', { name: 'echo', arguments: { repo: 'r' } })
+  assert.deepEqual(at(parsed(textAt(echoed, 'result', 'content', 0, 'text')), 'given'), {
+    owner: 'acme',
+    n: 7,
+    repo: 'r',
   })
+  const secret = await ask('/p/review/mcp', 'resources/read', { uri: 'mem://secret/a' })
+  assert.equal(at(secret, 'error', 'code'), -32602)
 })
 
 describe('paths', () => {

@@ -3,10 +3,10 @@
 import { strict as assert } from 'node:assert'
 import { before, describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
-import type { Heard, RawClient } from './support/client.js'
+import { type Heard, type RawClient, said } from './support/client.js'
 import { at, listAt, numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
-import { type ServerEntry, nodeProgram } from './support/programs.js'
+import { type ServerEntry, itServer, nodeProgram } from './support/programs.js'
 import { handshake, scripted, simple } from './support/scripted.js'
 import { suiteScope } from '../support/scope.js'
 import type { Scope, Servers } from './support/spawned.js'
@@ -109,7 +109,7 @@ describe('a task', () => {
     const client = await open(ASKABLE)
     const id = await begun(client, 'a__must')
     const asked = client.nextId()
-    client.send(JSON.stringify({ jsonrpc: '2.0', id: asked, method: 'tasks/result', params: { taskId: id } }))
+    client.post('tasks/result', { taskId: id }, asked)
     client.notify('notifications/cancelled', { requestId: asked })
     assert.equal(await statusOf(client, id), 'working')
     assert.equal(textAt((await about(client, 'cancel', id)).value, 'result', 'status'), 'cancelled')
@@ -322,4 +322,29 @@ describe('tasks are offered', () => {
       /^\{"jsonrpc":"2.0","id":\d+,"method":"tools\/call","params":\{"name":"echo", "task":\{"ttl":1.0\}\}\}$/,
     )
   })
+})
+
+test('a client that runs tasks is asked without, and about none', async (t) => {
+  const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
+  const tasks = { list: {}, cancel: {}, requests: { elicitation: { create: {} } } }
+  const asked: string[] = []
+  client.onRequest = (_method, _params, { text }) => {
+    asked.push(text)
+    return '{"action":"decline"}'
+  }
+  await client.open({ elicitation: {}, tasks }, '2025-11-25')
+  const ask = async (method: string, params: object): Promise<unknown> =>
+    said(await client.call('s__ask', { method, params }))
+
+  const params = { message: 'n?', requestedSchema: { type: 'object', properties: {} }, task: { ttl: 1 } }
+  assert.deepEqual(await ask('elicitation/create', params), { result: { action: 'decline' } })
+  assert.equal(numberAt(await ask('tasks/get', { taskId: 'x' }), 'error', 'code'), -32601)
+  assert.equal(asked.length, 1)
+  assert(!asked[0]?.includes('"task"'))
+  client.notify('notifications/tasks/status', { taskId: 'x', status: 'completed', ttl: null })
+  const lines = listAt(said(await client.call('s__seen')), 'lines').map((line) =>
+    Buffer.from(String(line), 'base64').toString(),
+  )
+  assert(lines.some((line) => line.includes('"initialize"')))
+  for (const line of lines) assert.doesNotMatch(line, /"tasks"|tasks\/status/)
 })

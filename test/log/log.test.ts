@@ -242,18 +242,16 @@ describe('secrets', () => {
   })
 })
 
-describe('stderr', () => {
-  test('that nobody reads loses lines and says how many', () => {
-    const stream = new Memory()
-    const log = logger(stream)
-    stream.writableLength = 1024 * 1024 + 1
-    log.sink(info('lost'))
-    log.sink(info('lost'))
-    stream.writableLength = 0
-    log.sink(info('kept'))
-    assert.doesNotMatch(stream.text, /"lost"/)
-    assert.match(stream.text, /2 log lines were dropped.*\n.*"kept"/)
-  })
+test('stderr that nobody reads loses lines and says how many', () => {
+  const stream = new Memory()
+  const log = logger(stream)
+  stream.writableLength = 1024 * 1024 + 1
+  log.sink(info('lost'))
+  log.sink(info('lost'))
+  stream.writableLength = 0
+  log.sink(info('kept'))
+  assert.doesNotMatch(stream.text, /"lost"/)
+  assert.match(stream.text, /2 log lines were dropped.*\n.*"kept"/)
 })
 
 const options = (name: string, maxSizeBytes = 1024, maxFiles = 3): NonNullable<LoggerOptions['file']> => ({

@@ -129,10 +129,8 @@ describe('the inspector', () => {
   })
 })
 
-describe('the library', () => {
-  test('is few files too, and its part for JSON-RPC loads nothing else', () => {
-    assert(loadedWith(join(dist, 'index.js')).size <= 4)
-    const core = bytesOf(loadedWith(join(dist, 'jsonrpc/index.js')))
-    assert(core * 4 < bytesOf(loadedWith(join(dist, 'index.js'))))
-  })
+test('the library is few files too, and its part for JSON-RPC loads nothing else', () => {
+  assert(loadedWith(join(dist, 'index.js')).size <= 4)
+  const core = bytesOf(loadedWith(join(dist, 'jsonrpc/index.js')))
+  assert(core * 4 < bytesOf(loadedWith(join(dist, 'index.js'))))
 })

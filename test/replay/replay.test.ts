@@ -372,24 +372,22 @@ describe('the fixtures', () => {
   }
 })
 
-describe('what was recorded', () => {
-  it('replays without editing: questions of a server under other ids', async () => {
-    const asks = { command: process.execPath, args: [join(programs, 'small.mjs'), 'asks'] }
-    const config = { mcpServers: { asks }, startupGraceMs: 60_000 }
-    const configFile = join(folder, 'asks.json')
-    writeFileSync(configFile, JSON.stringify(config))
-    const file = join(folder, 'asks.jsonl')
-    await recordQuestions(config, file, ['--stdio', '--record', file, '--config', configFile])
-    const { code, out } = await run(file)
-    assert.equal(code, 0, out)
-    // As if the proxy had chosen other ids then: nothing but the question and its answer names them.
-    const other = readFileSync(file, 'utf8').replaceAll(
-      /"id":1(?=,"(?:method":"roots|result":\{"roots))/g,
-      '"id":"asked-1"',
-    )
-    assert.notEqual(other, readFileSync(file, 'utf8'))
-    assert.equal((await run(fileOf(other.trimEnd()))).code, 0)
-  })
+it('what was recorded replays without editing: questions of a server under other ids', async () => {
+  const asks = { command: process.execPath, args: [join(programs, 'small.mjs'), 'asks'] }
+  const config = { mcpServers: { asks }, startupGraceMs: 60_000 }
+  const configFile = join(folder, 'asks.json')
+  writeFileSync(configFile, JSON.stringify(config))
+  const file = join(folder, 'asks.jsonl')
+  await recordQuestions(config, file, ['--stdio', '--record', file, '--config', configFile])
+  const { code, out } = await run(file)
+  assert.equal(code, 0, out)
+  // As if the proxy had chosen other ids then: nothing but the question and its answer names them.
+  const other = readFileSync(file, 'utf8').replaceAll(
+    /"id":1(?=,"(?:method":"roots|result":\{"roots))/g,
+    '"id":"asked-1"',
+  )
+  assert.notEqual(other, readFileSync(file, 'utf8'))
+  assert.equal((await run(fileOf(other.trimEnd()))).code, 0)
 })
 
 /** A server that answers each request with this expression of `m`, the request. */

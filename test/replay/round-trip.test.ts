@@ -163,40 +163,38 @@ it('a recording holds no header field, so none with credentials', async (t) => {
   assert.equal(code, 0, out)
 })
 
-describe('a recording that cannot go on', () => {
-  it('lets nothing more through on stdio, and says why', async () => {
-    const place = join(folder, 'vanishes')
-    mkdirSync(place)
-    const file = join(place, 'r.jsonl')
-    const child = spawn(process.execPath, [cli, '--stdio', '--record', file], { env: { HOME: folder } })
-    let [out, err] = ['', '']
-    const failed = new Promise<void>((resolve) => {
-      child.stderr.on('data', (chunk: Buffer) => {
-        err += chunk.toString()
-        if (err.includes('passes no more messages')) resolve()
-      })
+it('a recording that cannot go on lets nothing more through on stdio, and says why', async () => {
+  const place = join(folder, 'vanishes')
+  mkdirSync(place)
+  const file = join(place, 'r.jsonl')
+  const child = spawn(process.execPath, [cli, '--stdio', '--record', file], { env: { HOME: folder } })
+  let [out, err] = ['', '']
+  const failed = new Promise<void>((resolve) => {
+    child.stderr.on('data', (chunk: Buffer) => {
+      err += chunk.toString()
+      if (err.includes('passes no more messages')) resolve()
     })
-    const answered = new Promise<void>((resolve) => {
-      child.stdout.on('data', (chunk: Buffer) => {
-        out += chunk.toString()
-        resolve()
-      })
-    })
-    child.stdin.on('error', () => undefined)
-    child.stdin.write(`${message('ping', 1)}\n`)
-    await answered
-    assert(existsSync(file))
-    rmSync(place, { recursive: true })
-    child.stdin.write(`${message('ping', 2)}\n`)
-    await failed
-    child.stdin.write(`${message('ping', 3)}\n`)
-    const [code] = await once(child, 'close')
-    assert.equal(code, 1)
-    assert(!out.includes('"id":3'), out)
-    assert.match(
-      err,
-      /"level":"error","message":"cannot record to [^"]*r\.jsonl: the file was removed; the proxy passes no more messages/,
-    )
-    assert.match(err, /mcps-proxy: cannot record to \S*r\.jsonl: the file was removed\n$/)
   })
+  const answered = new Promise<void>((resolve) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      out += chunk.toString()
+      resolve()
+    })
+  })
+  child.stdin.on('error', () => undefined)
+  child.stdin.write(`${message('ping', 1)}\n`)
+  await answered
+  assert(existsSync(file))
+  rmSync(place, { recursive: true })
+  child.stdin.write(`${message('ping', 2)}\n`)
+  await failed
+  child.stdin.write(`${message('ping', 3)}\n`)
+  const [code] = await once(child, 'close')
+  assert.equal(code, 1)
+  assert(!out.includes('"id":3'), out)
+  assert.match(
+    err,
+    /"level":"error","message":"cannot record to [^"]*r\.jsonl: the file was removed; the proxy passes no more messages/,
+  )
+  assert.match(err, /mcps-proxy: cannot record to \S*r\.jsonl: the file was removed\n$/)
 })

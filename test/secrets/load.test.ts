@@ -253,24 +253,22 @@ class StuckRuntime extends FakeRuntime {
   }
 }
 
-describe('an input', () => {
-  test('is asked for once, and kept', async (t) => {
-    const folder = place(t)
-    const asked: string[] = []
-    const ask: Fetching['ask'] = async ({ id, description }) => {
-      asked.push(`${id}: ${description}`)
-      return 'typed-value'
-    }
-    const inputs = [
-      { type: 'promptString', id: 'key', description: 'API key' },
-      { type: 'command', id: 'shell' },
-    ]
-    for (const more of [{ ask }, {}])
-      assert.equal((await serverWith(folder, '${input:key}', { inputs, ...more })).value, 'typed-value')
-    assert.match(
-      (await serverWith(folder, '${input:shell}', { inputs, ask })).unavailable ?? '',
-      /^the input shell has/,
-    )
-    assert.deepEqual(asked, ['key: API key'])
-  })
+test('an input is asked for once, and kept', async (t) => {
+  const folder = place(t)
+  const asked: string[] = []
+  const ask: Fetching['ask'] = async ({ id, description }) => {
+    asked.push(`${id}: ${description}`)
+    return 'typed-value'
+  }
+  const inputs = [
+    { type: 'promptString', id: 'key', description: 'API key' },
+    { type: 'command', id: 'shell' },
+  ]
+  for (const more of [{ ask }, {}])
+    assert.equal((await serverWith(folder, '${input:key}', { inputs, ...more })).value, 'typed-value')
+  assert.match(
+    (await serverWith(folder, '${input:shell}', { inputs, ask })).unavailable ?? '',
+    /^the input shell has/,
+  )
+  assert.deepEqual(asked, ['key: API key'])
 })
