@@ -146,10 +146,8 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
     proxy.child.kill('SIGHUP')
     await until(() => count(proxy.stderr, problem) === 3)
     assert.equal(await client.pidOf('a__nonce'), before)
-    assert.equal(
-      client.count((value) => textAt(value, 'method').includes('list_changed')),
-      0,
-    )
+    const changes = client.count((value) => textAt(value, 'method').includes('list_changed'))
+    assert.equal(changes, 0)
     writeFileSync(file, text({ a }, { schemas: {} }))
     await until(() => proxy.stderr.includes('schemas'))
     assert.equal(await client.pidOf('a__nonce'), before)

@@ -221,10 +221,8 @@ describe('mcps-proxy sandbox', () => {
     const { value } = await bob.call('py__execute_code', { code: 'x', session_id: 's' }, meta)
     assert.equal(at(value, 'result', 'content', 0, 'text'), 'bob\n', 'no client says whose it is')
     assert.equal(fake.running.size, 3)
-    assert.deepEqual(
-      proxy.status().map(({ kind, state, tools }) => [kind, state, tools]),
-      [['sandbox', 'connected', 8]],
-    )
+    const states = proxy.status().map(({ kind, state, tools }) => [kind, state, tools])
+    assert.deepEqual(states, [['sandbox', 'connected', 8]])
     await proxy.close()
     assert.equal(fake.running.size, 0)
   })

@@ -137,10 +137,8 @@ describe('a gateway on a socket that it was given', { skip: process.platform ===
 
     // Servers get neither the variables nor the socket.
     const env = saidIn((await send(port, { body: call('env') })).body)
-    assert.deepEqual(
-      Object.keys(Object(env)).filter((name) => name.startsWith('LISTEN_')),
-      [],
-    )
+    const inherited = Object.keys(Object(env)).filter((name) => name.startsWith('LISTEN_'))
+    assert.deepEqual(inherited, [])
     const pid = numberAt(saidIn((await send(port, { body: call('nonce') })).body), 'pid')
     if (process.platform === 'linux')
       assert(!filesOf(pid).includes(readlinkSync(`/proc/self/fd/${socket.fd}`)), 'the socket')

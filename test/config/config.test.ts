@@ -189,13 +189,14 @@ describe('a configuration', () => {
       describe: undefined,
     })
     assert.deepEqual([...config.schemas.keys()], ['default', 'workspace'])
-    assert.deepEqual(
-      [...config.schemas.values()].map(({ enabled, servers }) => [enabled, servers.map(({ name }) => name)]),
-      [
-        [true, ['a', 'b']],
-        [false, ['a']],
-      ],
-    )
+    const enabled = [...config.schemas.values()].map(({ enabled, servers }) => [
+      enabled,
+      servers.map(({ name }) => name),
+    ])
+    assert.deepEqual(enabled, [
+      [true, ['a', 'b']],
+      [false, ['a']],
+    ])
     const rules = [...config.schemas.values()].map(({ servers }) => servers.map(({ confirm }) => confirm))
     assert.deepEqual(rules, [[full.confirm, []], [['a_*']]])
     const [shared] = config.schemas.get('workspace')?.servers ?? []
@@ -298,13 +299,11 @@ describe('a configuration', () => {
     const result = readJson(text)
     const config = read(result.kind === 'value' ? result.value : undefined)
     const servers = config.schemas.get('default')?.servers ?? []
-    assert.deepEqual(
-      servers.map(({ name, prefix }) => [name, prefix]),
-      [
-        ['__proto__', true],
-        ['constructor', true],
-      ],
-    )
+    const named = servers.map(({ name, prefix }) => [name, prefix])
+    assert.deepEqual(named, [
+      ['__proto__', true],
+      ['constructor', true],
+    ])
     const [first] = servers
     assert.deepEqual(first?.kind === 'stdio' && Object.entries(first.env), [
       ['__proto__', 'v'],
@@ -518,10 +517,8 @@ describe('the file', () => {
   ] as const)
     test(`of mode ${mode.toString(8)} ${warns ? 'is warned about' : 'is fine'}`, () => {
       const config = loadConfig({ path: file('mode.json', text, mode), env: {} })
-      assert.equal(
-        config.warnings.some(({ message }) => message.includes('others than its owner')),
-        warns,
-      )
+      const hasWarning = config.warnings.some(({ message }) => message.includes('others than its owner'))
+      assert.equal(hasWarning, warns)
     })
 
   test('that starts nothing may be written by all', () => {
@@ -570,10 +567,8 @@ describe('a name that stands twice in one object', () => {
   ]
   for (const [title, text, want] of cases)
     test(title, () => {
-      assert.deepEqual(
-        problemsOfText(text).map((problem) => problem.split(' ', 1)[0]),
-        want,
-      )
+      const paths = problemsOfText(text).map((problem) => problem.split(' ', 1)[0])
+      assert.deepEqual(paths, want)
     })
 
   test('is a warning in an unknown section, and equal names in two objects are allowed', () => {
@@ -582,10 +577,8 @@ describe('a name that stands twice in one object', () => {
       '{"theme":[{"a":1},{"a":2,"a":3}],"mcpServers":{"s":{"command":"a"},"t":{"command":"a"}}}',
     )
     const warnings = loadConfig({ path, env: {} }).warnings.filter(({ message }) => message.includes('twice'))
-    assert.deepEqual(
-      warnings.map((warning) => warning.path),
-      ['theme[1].a'],
-    )
+    const places = warnings.map((warning) => warning.path)
+    assert.deepEqual(places, ['theme[1].a'])
   })
 })
 

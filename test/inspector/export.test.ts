@@ -54,10 +54,8 @@ test('an export that is neither cut nor redacted replays without a difference', 
     await proxy.client.request('tools/call', { name, arguments: { message: name, password: '' } })
   const { body } = await ask(ui, 'POST', '/ui/export', '')
   const [header = ''] = body.split('\n')
-  assert.deepEqual(
-    ['redacted', 'cut', 'recorded'].map((member) => at(parsed(header), member)),
-    [undefined, undefined, true],
-  )
+  const members = ['redacted', 'cut', 'recorded'].map((member) => at(parsed(header), member))
+  assert.deepEqual(members, [undefined, undefined, true])
   const file = join(scratch(scope), 'session.jsonl')
   writeFileSync(file, body)
   await proxy.finish()

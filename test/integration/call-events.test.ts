@@ -89,13 +89,11 @@ describe('call events', () => {
     const { port } = await proxy.serve(httpServer({ port: 0 }))
     const body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"s__test_simple_text"}}'
     await send(port, { body })
-    assert.deepEqual(
-      calls.map(({ event }) => [event.view, event.transport, event.principal]),
-      [
-        ['profile:review', 'memory', undefined],
-        [undefined, 'http', 'anybody'],
-      ],
-    )
+    const origins = calls.map(({ event }) => [event.view, event.transport, event.principal])
+    assert.deepEqual(origins, [
+      ['profile:review', 'memory', undefined],
+      [undefined, 'http', 'anybody'],
+    ])
   })
 })
 
@@ -120,13 +118,11 @@ test('a call to which its user has agreed shows the time of its server, also whe
     client.notify('notifications/cancelled', { requestId: id })
     await it.runtime.pass(1000)
   }
-  assert.deepEqual(
-    calls.map((e) => [e.outcome, e.server, e.isAsked, e.isConfirmed, e.serverMs !== undefined]),
-    [
-      ['answered', 's', true, false, false],
-      ['answered', 's', false, true, true],
-      ['answered', 's', true, false, false],
-      ['cancelled', 's', false, true, true],
-    ],
-  )
+  const ends = calls.map((e) => [e.outcome, e.server, e.isAsked, e.isConfirmed, e.serverMs !== undefined])
+  assert.deepEqual(ends, [
+    ['answered', 's', true, false, false],
+    ['answered', 's', false, true, true],
+    ['answered', 's', true, false, false],
+    ['cancelled', 's', false, true, true],
+  ])
 })

@@ -44,10 +44,8 @@ test('server events tell of a start, a crash, the start after it, and the end', 
   await until(() => states(servers, 'a').length === 5)
   await proxy.close()
   const ofA = servers.filter(({ server }) => server === 'a')
-  assert.deepEqual(
-    ofA.map(({ state }) => state),
-    ['starting', 'ready', 'failed', 'starting', 'ready', 'stopped'],
-  )
+  const order = ofA.map(({ state }) => state)
+  assert.deepEqual(order, ['starting', 'ready', 'failed', 'starting', 'ready', 'stopped'])
   const [starting, ready, failed, , again, stopped] = ofA
   assert.equal(starting?.schema, 'default')
   assert.equal(starting?.kind, 'stdio')
@@ -125,17 +123,17 @@ test('session events of what serves tell of both transports, of two clients each
   streams[0]?.destroy()
   await until(() => ended(2))
   await Promise.all([proxy.close(), streams[1] && read(streams[1])])
-  assert.deepEqual(
-    told.slice(0, 6).map(({ endpoint, session, transport, state }) => [endpoint, session, transport, state]),
-    [
-      ['default', 1, 'streamable-http', 'opened'],
-      ['default', 2, 'streamable-http', 'opened'],
-      ['default', 1, 'streamable-http', 'ended'],
-      ['default', 3, 'http+sse', 'opened'],
-      ['default', 4, 'http+sse', 'opened'],
-      ['default', 3, 'http+sse', 'ended'],
-    ],
-  )
+  const begun = told
+    .slice(0, 6)
+    .map(({ endpoint, session, transport, state }) => [endpoint, session, transport, state])
+  assert.deepEqual(begun, [
+    ['default', 1, 'streamable-http', 'opened'],
+    ['default', 2, 'streamable-http', 'opened'],
+    ['default', 1, 'streamable-http', 'ended'],
+    ['default', 3, 'http+sse', 'opened'],
+    ['default', 4, 'http+sse', 'opened'],
+    ['default', 3, 'http+sse', 'ended'],
+  ])
   const last = told.slice(6).map(({ session, state }) => `${session} ${state}`)
   assert.deepEqual(new Set(last), new Set(['2 ended', '4 ended']))
   assert.equal(told.length, 8)

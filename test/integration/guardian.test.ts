@@ -179,8 +179,9 @@ describe('a guardian', { skip, concurrency: false }, () => {
     assert.match(input ?? '', /^socket:/)
     // The parent of this process may have left descriptors open.
     const inherited = new Set(heldBy(process.pid))
+    const kept = others.filter((held) => !inherited.has(held))
     assert.deepEqual(
-      others.filter((held) => !inherited.has(held)),
+      kept,
       ['/dev/null', '/dev/null'].filter((held) => !inherited.has(held)),
     )
     assert.deepEqual(others.slice(0, 2), ['/dev/null', '/dev/null'])

@@ -165,10 +165,8 @@ describe('the first list', () => {
     )
     assert.deepEqual(await names(it, client), ['s__echo', 's__add'], 'a warning hides nothing')
     const changes = it.proxy.status()[0]?.changes
-    assert.deepEqual(
-      changes?.map(({ name, change }) => [name, change]),
-      [['echo', 'changed']],
-    )
+    const changed = changes?.map(({ name, change }) => [name, change])
+    assert.deepEqual(changed, [['echo', 'changed']])
   })
 
   test('of a server that lists nothing, or is not locked, is none', async (t) => {
@@ -327,10 +325,8 @@ describe('fail', () => {
       await refusal(lazy, await lazy.attach(), 'tools/call', call),
       /^changed: .*restore it from git/,
     )
-    assert.deepEqual(
-      lazy.runtime.children.flatMap(({ heard }) => heard.filter((each) => each === 'tools/call')),
-      [],
-    )
+    const calls = lazy.runtime.children.flatMap(({ heard }) => heard.filter((each) => each === 'tools/call'))
+    assert.deepEqual(calls, [])
   })
 
   test('of one server leaves the others alone', async (t) => {

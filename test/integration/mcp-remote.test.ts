@@ -57,10 +57,8 @@ describe('mcp-remote in front of the gateway', { skip: missing }, () => {
         )
         assert.equal(await call(`${server}__progress`, {}, { progressToken: server }), 'progressed')
         const steps = client.heard.filter(({ value }) => at(value, 'params', 'progressToken') === server)
-        assert.deepEqual(
-          steps.map(({ value }) => at(value, 'params', 'progress')),
-          [1, 2, 3],
-        )
+        const progress = steps.map(({ value }) => at(value, 'params', 'progress'))
+        assert.deepEqual(progress, [1, 2, 3])
 
         const changes = client.count(isChange)
         assert.equal(await call(`${server}__change`), 'changed')

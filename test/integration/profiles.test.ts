@@ -150,10 +150,12 @@ before(async () => {
 describe('three clients with three profiles', () => {
   test('are told of their servers alone, and list what they see', async () => {
     const { review, ops, bare } = shared
-    assert.deepEqual(
-      [review, ops, bare].map(({ client }) => client.getInstructions()),
-      ['words of first', '# first\n\nwords of first\n\n# second\n\nwords of second', 'words of second'],
-    )
+    const instructions = [review, ops, bare].map(({ client }) => client.getInstructions())
+    assert.deepEqual(instructions, [
+      'words of first',
+      '# first\n\nwords of first\n\n# second\n\nwords of second',
+      'words of second',
+    ])
     assert.deepEqual(await review.names('tools/list', 'tools'), ['echo', 'get_one', 'get_two', 'tell'])
     assert.deepEqual(await ops.names('tools/list', 'tools'), [
       'shout',

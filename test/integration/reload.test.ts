@@ -61,11 +61,8 @@ describe('reload', () => {
       assert.equal(failure(await client.call('c__nonce', { n: '' }))[0], -32601)
       const names = await party.client.toolNames()
       assert(names.includes('b__more') && names.includes('d__extra'))
-      assert.equal(
-        names.findIndex((name) => name.startsWith('d__')),
-        0,
-        'in the order of the new file',
-      )
+      const first = names.findIndex((name) => name.startsWith('d__'))
+      assert.equal(first, 0, 'in the order of the new file')
       assert(!names.some((name) => name.startsWith('c__')))
       await client.call('a__release', { key: `k${i}` })
     }
@@ -172,13 +169,11 @@ test('stop takes a server out of the lists and refuses its calls until it is res
   const refused = await one.call('a__nonce')
   assert.deepEqual(failure(refused), [-32603, 'a', 'unavailable'])
   assert.match(refused.text, /'a' was stopped; it can be restarted/)
-  assert.deepEqual(
-    proxy.status().map(({ name, state }) => [name, state]),
-    [
-      ['a', 'disconnected'],
-      ['b', 'connected'],
-    ],
-  )
+  const states = proxy.status().map(({ name, state }) => [name, state])
+  assert.deepEqual(states, [
+    ['a', 'disconnected'],
+    ['b', 'connected'],
+  ])
   await proxy.restart('a')
   assert.deepEqual(await shown(two), ['a', 'b'])
   assert.notEqual(await one.pidOf('a__nonce'), pid)

@@ -66,10 +66,8 @@ describe('a session of a gateway that is gone', () => {
     const two = await next()
     const after = await call(two, headers, 'pids')
     assert.notDeepEqual(after, before)
-    assert.deepEqual(
-      [one, two].map(({ readings }) => readings['mcps_sessions_revived_total']?.()),
-      [0, 1],
-    )
+    const revived = [one, two].map(({ readings }) => readings['mcps_sessions_revived_total']?.())
+    assert.deepEqual(revived, [0, 1])
     await untilAnswered(async () => (await said(two, headers, 'resources/subscribe')).length > 0)
     const [initialize] = await said(two, headers, 'initialize')
     assert.deepEqual(at(initialize, 'capabilities'), askable)

@@ -222,13 +222,11 @@ describe('while the store is away', () => {
       assert.deepEqual([status, fields['retry-after']], [503, '5'])
     two.store.isAway = false
     assert.equal((await ask(two, headers, 'ping')).status, 200)
-    assert.deepEqual(
-      two.log.filter((text) => text.includes('the store')),
-      [
-        'the store cannot be used: new sessions are refused until it can be',
-        'the store can be reached again',
-      ],
-    )
+    const lines = two.log.filter((text) => text.includes('the store'))
+    assert.deepEqual(lines, [
+      'the store cannot be used: new sessions are refused until it can be',
+      'the store can be reached again',
+    ])
   })
 
   test('requests for which it goes away in the middle are told so, and not logged one by one', async (t) => {

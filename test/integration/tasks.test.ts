@@ -143,10 +143,8 @@ describe('a task', () => {
       await client.call('a__finish', { id })
       await client.call('a__report', { id, progress: 9 })
       await client.request('ping')
-      assert.equal(
-        client.count((heard) => at(heard, 'method') === 'notifications/progress'),
-        1,
-      )
+      const reports = client.count((heard) => at(heard, 'method') === 'notifications/progress')
+      assert.equal(reports, 1)
     }
   })
 
@@ -230,10 +228,8 @@ describe('the tasks of one client', () => {
     await owner.call('a__finish', { id })
     await other.request('ping')
     await owner.notification('notifications/tasks/status')
-    assert.equal(
-      other.count((value) => at(value, 'method') === 'notifications/tasks/status'),
-      0,
-    )
+    const statuses = other.count((value) => at(value, 'method') === 'notifications/tasks/status')
+    assert.equal(statuses, 0)
   })
 
   test('are cancelled when it leaves a process that others use', async () => {

@@ -84,10 +84,8 @@ describe("a client's own initialize", () => {
     client.notify('notifications/initialized')
     await client.call('work')
     const calls = remote.seen.filter(({ rpc }) => rpc === 'tools/call')
-    assert.deepEqual(
-      calls.map(({ headers }) => headers['mcp-protocol-version']),
-      ['2025-03-26'],
-    )
+    const revisions = calls.map(({ headers }) => headers['mcp-protocol-version'])
+    assert.deepEqual(revisions, ['2025-03-26'])
     client.send('[{"jsonrpc":"2.0","id":"in a batch","method":"ping"}]')
     await client.next('a batch', ({ value }) => at(value, 0, 'id') === 'in a batch')
     const again = await client.request('initialize', JSON.parse(PARAMS))
@@ -166,10 +164,8 @@ describe("a client's own initialize", () => {
     started.resolve()
     const [, list] = await Promise.all(answers)
     assert.equal(textAt(list?.value, 'result', 'tools', 0, 'name'), 'work')
-    assert.deepEqual(
-      client.heard.map(({ value }) => at(value, 'id')),
-      [3, 'a', 2],
-    )
+    const ids = client.heard.map(({ value }) => at(value, 'id'))
+    assert.deepEqual(ids, [3, 'a', 2])
   })
 
   // The service has answered `initialize` long before a list is late.
@@ -227,10 +223,8 @@ describe("a client's own initialize", () => {
       for (const line of last) client.send(line)
       const [first] = await Promise.all(answers)
       assert.equal(textAt(first?.value, 'result', 'serverInfo', 'name'), 'the service')
-      assert.deepEqual(
-        client.heard.map(({ value }) => at(value, 'id')),
-        want,
-      )
+      const ids = client.heard.map(({ value }) => at(value, 'id'))
+      assert.deepEqual(ids, want)
       await close()
     })
 

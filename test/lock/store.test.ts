@@ -124,10 +124,8 @@ test('a folder that cannot be written costs the file and nothing else', async (t
   writeFileSync(join(path, '..', '..', 'gone'), '')
   store.baseline('default', 's', listed({ x: {} }))
   await store.close()
-  assert.match(
-    log.map(({ message }) => message).join(),
-    /cannot be written, so first lists are locked until the end/,
-  )
+  const logged = log.map(({ message }) => message).join()
+  assert.match(logged, /cannot be written, so first lists are locked until the end/)
   assert.equal(store.schemas.get('default')?.size, 1)
   assert(!existsSync(path))
 })

@@ -279,10 +279,8 @@ describe('the file', () => {
     log.sink(info('two'))
     await log.close()
     const lines = readFileSync(file.path, 'utf8').trimEnd().split('\n')
-    assert.deepEqual(
-      lines.map((line) => JSON.parse(line).message),
-      ['one', 'two'],
-    )
+    const messages = lines.map((line) => JSON.parse(line).message)
+    assert.deepEqual(messages, ['one', 'two'])
     assert.equal(statSync(file.path).mode & 0o777, 0o600)
     assert.equal(statSync(join(folder, 'new/deep')).mode & 0o777, 0o700)
   })

@@ -249,9 +249,7 @@ describe('the tool that begins a login', () => {
     const { attach } = await place(t, 'here', {}, { tools: { allow: ['hello'] } })
     const { client } = await attach()
     await client.open()
-    assert.deepEqual(
-      (await names(client)).filter((name) => name.startsWith('guarded')),
-      [],
-    )
+    const own = (await names(client)).filter((name) => name.startsWith('guarded'))
+    assert.deepEqual(own, [])
   })
 })

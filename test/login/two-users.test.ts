@@ -156,10 +156,8 @@ describe('the token of one user never serves another', () => {
           for (const [at, answer] of answers.entries()) assert.match(answer, new RegExp(users[at] ?? '-'))
         }
         const renewed = server.served.filter(({ method }) => method === 'token')
-        assert.deepEqual(
-          renewed.map(({ owner }) => owner),
-          users,
-        )
+        const owners = renewed.map(({ owner }) => owner)
+        assert.deepEqual(owners, users)
         assertOwned(server)
       })
 
@@ -211,10 +209,8 @@ describe('the token of one user never serves another', () => {
     assert.match(await bob.ask('tools/call', again), /"error"/)
     assert.match(await ann.ask('tools/call', again), /"text":"ann"/)
     const states = server.served.filter(({ body }) => body.includes('state-ann'))
-    assert.deepEqual(
-      states.map(({ owner }) => owner),
-      ['ann'],
-    )
+    const owners = states.map(({ owner }) => owner)
+    assert.deepEqual(owners, ['ann'])
     assertOwned(server)
   })
 

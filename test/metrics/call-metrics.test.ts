@@ -76,10 +76,8 @@ describe('a call', () => {
     const buckets = new Map(
       samplesOf(page(), `${FRONT}_bucket`).map(({ labels, value }) => [labels.get('le'), value]),
     )
-    assert.deepEqual(
-      ['0.01', '0.02', '120', '300', '+Inf'].map((bound) => buckets.get(bound)),
-      [2, 3, 3, 4, 5],
-    )
+    const counts = ['0.01', '0.02', '120', '300', '+Inf'].map((bound) => buckets.get(bound))
+    assert.deepEqual(counts, [2, 3, 3, 4, 5])
     assert.equal(Math.round(sumOf(page(), 'mcps_overhead_seconds_sum') * 10_000), 6_000_211)
   })
 })
@@ -124,10 +122,8 @@ describe('labels', () => {
     for (let n = 0; n <= SERIES_MAX; n++) count({ outcome: 'error', code: -1 - n, item: `t${n}` })
     count({ ...failed, code: -1, reason: 'timeout', item: 't0', server: 'new' })
     const labels = metrics.families[1]?.points().map((each) => each.labels) ?? []
-    assert.deepEqual(
-      [new Set(labels.map((each) => each[3])).size, labels.length],
-      [CODES_MAX + 2, TOOLS_MAX + 2],
-    )
+    const sizes = [new Set(labels.map((each) => each[3])).size, labels.length]
+    assert.deepEqual(sizes, [CODES_MAX + 2, TOOLS_MAX + 2])
     assert.deepEqual([labels.at(-2)?.[3], labels.at(-2)?.[6]], ['_OTHER', 'other'])
     assert.deepEqual([labels.at(-1)?.[1], labels.at(-1)?.[3]], ['new', 'timeout'])
   })
@@ -142,14 +138,12 @@ describe('labels', () => {
     ])
       counters.observe(values, 1)
     const read = readExposition(exposition([counters, new Family('mcps_processes')]))
-    assert.deepEqual(
-      samplesOf(read, 'mcps_inflight').map((sample) => [...sample.labels.values()]),
-      [
-        [odd, ''],
-        ['', odd],
-        ['a', 'b'],
-      ],
-    )
+    const labelled = samplesOf(read, 'mcps_inflight').map((sample) => [...sample.labels.values()])
+    assert.deepEqual(labelled, [
+      [odd, ''],
+      ['', odd],
+      ['a', 'b'],
+    ])
   })
 })
 
@@ -201,21 +195,17 @@ test('servers and clients are read when the page is', () => {
     'sessions',
     'unread_bytes',
   ]
-  assert.deepEqual(
-    samplesOf(read, 'mcps_list_tokens').map(({ labels, value }) => [
-      labels.get('server'),
-      labels.get('list'),
-      value,
-    ]),
-    [
-      ['s', 'tools', 3],
-      ['s', 'prompts', 0],
-      ['s', 'resources', 0],
-      ['s', 'templates', 0],
-    ],
-  )
-  assert.deepEqual(
-    values.map((name) => samplesOf(read, `mcps_${name}`).map(({ value }) => value)),
-    [[0, 0], [4, 4], [2, 2], [1, 1], [2, 2], [3, 3], [6], [2], [10]],
-  )
+  const tokens = samplesOf(read, 'mcps_list_tokens').map(({ labels, value }) => [
+    labels.get('server'),
+    labels.get('list'),
+    value,
+  ])
+  assert.deepEqual(tokens, [
+    ['s', 'tools', 3],
+    ['s', 'prompts', 0],
+    ['s', 'resources', 0],
+    ['s', 'templates', 0],
+  ])
+  const found = values.map((name) => samplesOf(read, `mcps_${name}`).map(({ value }) => value))
+  assert.deepEqual(found, [[0, 0], [4, 4], [2, 2], [1, 1], [2, 2], [3, 3], [6], [2], [10]])
 })

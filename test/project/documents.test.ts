@@ -126,10 +126,8 @@ describe('command lines in the documents', () => {
       [...read(file).matchAll(/npm run (?:--silent |-s )?([a-z:]+)/g)].map(([, name = '']) => name),
     )
     assert.ok(named.length > 10)
-    assert.deepEqual(
-      [...new Set(named)].filter((name) => !Object.hasOwn(scripts, name)),
-      [],
-    )
+    const unknown = [...new Set(named)].filter((name) => !Object.hasOwn(scripts, name))
+    assert.deepEqual(unknown, [])
   })
 })
 
@@ -139,10 +137,10 @@ test('the test files that CONTRIBUTING.md runs are there', () => {
     words.split(' ').filter((word) => word.includes('/')),
   )
   assert.ok(named.length > 2)
-  assert.deepEqual(
-    named.filter((name) => !tests.some((path) => path.endsWith(name.replace(/\.test\.ts$/, '')))),
-    [],
+  const missing = named.filter(
+    (name) => !tests.some((path) => path.endsWith(name.replace(/\.test\.ts$/, ''))),
   )
+  assert.deepEqual(missing, [])
 })
 
 const time = { command: process.execPath, args: [join(root, 'build/src/servers/time.js')] }
@@ -218,12 +216,10 @@ describe('tables in the documents', () => {
       'docs/login.md',
     ]
     const told = pages.map(read).join('')
-    assert.deepEqual(
-      [...keysOf(configJsonSchema())].filter(
-        (key) => !new RegExp(`\`(?:server\\.)?${key.replace('$', '\\$')}\``).test(told),
-      ),
-      [],
+    const undocumented = [...keysOf(configJsonSchema())].filter(
+      (key) => !new RegExp(`\`(?:server\\.)?${key.replace('$', '\\$')}\``).test(told),
     )
+    assert.deepEqual(undocumented, [])
   })
 
   test('have every error number and every reason', () => {
@@ -237,12 +233,10 @@ describe('tables in the documents', () => {
       ([, reason]) => `\`${reason}\``,
     )
     assert.ok(numbers.length >= 9 && reasons.length >= 13)
-    assert.deepEqual(
-      [...numbers, ...reasons].filter(
-        (text) => !told.replaceAll(',', ' ,').replaceAll('`,', '`').includes(text),
-      ),
-      [],
+    const unnamed = [...numbers, ...reasons].filter(
+      (text) => !told.replaceAll(',', ' ,').replaceAll('`,', '`').includes(text),
     )
+    assert.deepEqual(unnamed, [])
   })
 
   test('have every edit, in its order', () => {
@@ -258,10 +252,8 @@ describe('tables in the documents', () => {
       /export interface ProxyEvents \{([^]*?)\n\}/.exec(read('src/events/proxy-events.ts')) ?? []
     const names = [...events.matchAll(/readonly (\w+):/g)].map(([, name = '']) => name)
     assert.ok(names.length >= 7)
-    assert.deepEqual(
-      names.filter((name) => !told.includes(`\n| \`${name}\` |`)),
-      [],
-    )
+    const missing = names.filter((name) => !told.includes(`\n| \`${name}\` |`))
+    assert.deepEqual(missing, [])
   })
 })
 
@@ -338,11 +330,9 @@ describe('files that the documents name', () => {
       const named = [...read(page).matchAll(/`((?:[a-z0-9.-]+\/)*[a-z0-9-][a-z0-9.-]*\.(?:ts|mjs))`/g)].map(
         ([, name = '']) => name,
       )
-      assert.deepEqual(
-        named.filter(
-          (name) => !existsSync(join(root, name)) && !files.some((file) => file.endsWith(`/${name}`)),
-        ),
-        [],
+      const missing = named.filter(
+        (name) => !existsSync(join(root, name)) && !files.some((file) => file.endsWith(`/${name}`)),
       )
+      assert.deepEqual(missing, [])
     })
 })

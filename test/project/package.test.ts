@@ -103,15 +103,11 @@ describe('the examples', () => {
     const frames = read('examples/hello.jsonl').trim().split('\n').map(parsed)
     const answered = await answersTo(read('examples/hello.jsonl'))
     const asked = frames.map((frame) => at(frame, 'id')).filter((id) => id !== undefined)
-    assert.deepEqual(
-      answered.map((frame) => Number(at(frame, 'id'))).sort((a, b) => a - b),
-      asked,
-    )
+    const ids = answered.map((frame) => Number(at(frame, 'id'))).sort((a, b) => a - b)
+    assert.deepEqual(ids, asked)
     const errors = answered.filter((frame) => at(frame, 'error') !== undefined)
-    assert.deepEqual(
-      errors.map((frame) => at(frame, 'error', 'code')),
-      [-32601],
-    )
+    const codes = errors.map((frame) => at(frame, 'error', 'code'))
+    assert.deepEqual(codes, [-32601])
   })
 
   const programs: [string, RegExp][] = [

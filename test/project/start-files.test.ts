@@ -81,10 +81,8 @@ describe('a start of the command', () => {
     test(`opens nothing of ${what}, which is read where it is configured`, () => {
       for (const name of [/^serve-.*\.js$/, /^gateway-.*\.js$/]) {
         const files = [...loadedWith(entry(name), loadedWith(join(dist, 'cli.js')))]
-        assert.deepEqual(
-          files.filter((file) => has(file, text)),
-          [],
-        )
+        const having = files.filter((file) => has(file, text))
+        assert.deepEqual(having, [])
       }
       assert(readdirSync(dist).some((name) => name.endsWith('.js') && has(join(dist, name), text)))
     })
@@ -95,10 +93,8 @@ describe('a start of the command', () => {
     assert(loaded.includes('NativeModule child_process'))
     const needless =
       /^NativeModule (?:perf_hooks|http|https|tls|zlib|dns|worker_threads|internal\/(?:mime|util\/parse_args\/.*|deps\/cjs.*))$/
-    assert.deepEqual(
-      loaded.filter((name) => needless.test(name)),
-      [],
-    )
+    const unneeded = loaded.filter((name) => needless.test(name))
+    assert.deepEqual(unneeded, [])
   })
 
   test('reads text that the engine keeps in one byte a character, without comments', () => {

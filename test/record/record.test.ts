@@ -147,10 +147,8 @@ describe('the lines of a recording', () => {
       event('2}\n', { direction: 'out' }),
       event('1}\n'),
     ])
-    assert.deepEqual(
-      lines.map((line) => bytesIn(line).toString()),
-      ['{"c":3}\n', '{"b":2}\n', '{"a":1}\n'],
-    )
+    const texts = lines.map((line) => bytesIn(line).toString())
+    assert.deepEqual(texts, ['{"c":3}\n', '{"b":2}\n', '{"a":1}\n'])
   })
 
   it('gives back every byte, however it was cut', async () => {

@@ -221,10 +221,8 @@ describe('a recording', () => {
     )
     assert(asked?.kind === 'expect' && answered?.kind === 'send')
     assert.deepEqual([...(asked.pattern?.holes.values() ?? [])], [{ name: 'id 5', isNew: true }])
-    assert.deepEqual(
-      answered.fills.map(({ name, start, end }) => [name, start, end]),
-      [['id 5', 6, 7]],
-    )
+    const fills = answered.fills.map(({ name, start, end }) => [name, start, end])
+    assert.deepEqual(fills, [['id 5', 6, 7]])
   })
 
   it('keeps the hops of servers apart, and its clients', () => {
@@ -241,10 +239,8 @@ describe('a recording', () => {
         ].join('\n'),
       ),
     )
-    assert.deepEqual(
-      transcripts.map(({ name, steps }) => `${name} ${steps.length}`),
-      ['a.jsonl#1 1', 'a.jsonl#2 1', 'a.jsonl#3 1'],
-    )
+    const counts = transcripts.map(({ name, steps }) => `${name} ${steps.length}`)
+    assert.deepEqual(counts, ['a.jsonl#1 1', 'a.jsonl#2 1', 'a.jsonl#3 1'])
   })
 })
 

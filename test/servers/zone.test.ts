@@ -55,10 +55,8 @@ for (const [name, wall, instant] of walls)
 
 test('every zone that the engine lists is one, and links and UTC too', () => {
   const names = [...Intl.supportedValuesOf('timeZone'), 'UTC', 'US/Eastern', 'EST5EDT', 'Etc/GMT+5', 'Zulu']
-  assert.deepEqual(
-    names.filter((name) => !isZone(name)),
-    [],
-  )
+  const unknown = names.filter((name) => !isZone(name))
+  assert.deepEqual(unknown, [])
 })
 
 for (const name of ['', 'Foo/Bar', '+01:00', '../etc/passwd', 'Asia', 'Asia/Shanghai '])

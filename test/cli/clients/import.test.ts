@@ -161,10 +161,8 @@ function movesInAndOut(t: TestContext, { client, before: text, servers, after, s
   for (const { name, why } of left) assert.match(why, new RegExp(stays[name] ?? 'never'))
   // A second import finds its own entry and does nothing.
   assert.deepEqual(home.plan().changes, [])
-  assert.deepEqual(
-    undoNewest(home.imports)?.map(({ note }) => note),
-    [undefined, undefined],
-  )
+  const notes = undoNewest(home.imports)?.map(({ note }) => note)
+  assert.deepEqual(notes, [undefined, undefined])
   assert.deepEqual(home.snapshot(), before)
 }
 
@@ -229,10 +227,8 @@ describe('servers of several clients', () => {
     const home = new Home(t)
     const path = home.putClient('cursor', file({ a: entry('a'), b: '{ "command": "" }', c: '5' }))
     const [{ stays } = assert.fail()] = home.import().clients
-    assert.deepEqual(
-      stays.map(({ name }) => name),
-      ['b', 'c'],
-    )
+    const leftNames = stays.map(({ name }) => name)
+    assert.deepEqual(leftNames, ['b', 'c'])
     assert.match(readFileSync(path, 'utf8'), /"b": \{ "command": "" \}, "c": 5/)
   })
 
@@ -242,14 +238,12 @@ describe('servers of several clients', () => {
     home.putClient('gemini', file({ a: entry('a') }, 'mcpServers').replace('}', '}, "a": {}'))
     home.putClient('zed', '[]')
     const { clients: plans, changes } = home.plan()
-    assert.deepEqual(
-      plans.map(({ refused }) => refused),
-      [
-        'is not JSON at line 1, column 24: expected a value, but the file ends',
-        'is no JSON object',
-        'has mcpServers.a twice',
-      ],
-    )
+    const refusals = plans.map(({ refused }) => refused)
+    assert.deepEqual(refusals, [
+      'is not JSON at line 1, column 24: expected a value, but the file ends',
+      'is no JSON object',
+      'has mcpServers.a twice',
+    ])
     assert.deepEqual(changes, [])
   })
 
@@ -323,10 +317,8 @@ describe('the lists of Gemini CLI', () => {
       home.import()
       assert.deepEqual(read().mcp, after)
       const disabled = Object.entries(Object(home.servers())).filter(([, each]) => Object(each).disabled)
-      assert.deepEqual(
-        disabled.map(([name]) => name),
-        off,
-      )
+      const disabledNames = disabled.map(([name]) => name)
+      assert.deepEqual(disabledNames, off)
       writeFileSync(path, `${readFileSync(path, 'utf8')}\n`)
       undoNewest(home.imports)
       assert.deepEqual(read(), JSON.parse(`{ ${lists} ${servers} }`))
@@ -453,13 +445,11 @@ describe('an import that is cut short', () => {
     home.import()
     rmSync(dirname(path), { recursive: true })
     rmSync(home.own)
-    assert.deepEqual(
-      undoNewest(home.imports)?.map(({ isDone, note }) => [isDone, note]),
-      [
-        [true, undefined],
-        [true, undefined],
-      ],
-    )
+    const outcomes = undoNewest(home.imports)?.map(({ isDone, note }) => [isDone, note])
+    assert.deepEqual(outcomes, [
+      [true, undefined],
+      [true, undefined],
+    ])
     assert.deepEqual(home.snapshot(), before)
   })
 
@@ -667,10 +657,8 @@ describe('the command', () => {
     const both = ['cursor', 'gemini'].map((name) =>
       spawn(process.execPath, [cli, 'import', name, '--yes'], { env, stdio: 'ignore' }),
     )
-    assert.deepEqual(
-      await Promise.all(both.map((child) => once(child, 'exit').then(([code]) => Number(code)))),
-      [0, 0],
-    )
+    const codes = await Promise.all(both.map((child) => once(child, 'exit').then(([code]) => Number(code))))
+    assert.deepEqual(codes, [0, 0])
     assert.deepEqual(Object.keys(Object(home.servers())).sort(), ['memory', 'other'])
     undoNewest(home.imports)
     undoNewest(home.imports)
