@@ -15,13 +15,7 @@ import { describe, test } from 'node:test'
 import { type RawClient, said } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
 import { cli, itServer } from '../integration/support/programs.js'
-import {
-  type Scope,
-  type Servers,
-  type Spawned,
-  scratch,
-  spawnProgram,
-} from '../integration/support/spawned.js'
+import { type Scope, type Servers, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { gone, until, untilAnswered } from '../integration/support/waiting.js'
 import { message, send } from '../transports/support/http.js'
 
@@ -30,18 +24,8 @@ const b = itServer({ IT_NAME: 'b' })
 
 const text = (servers: Servers, more: object = {}): string => JSON.stringify({ ...more, mcpServers: servers })
 
-interface Running {
-  readonly proxy: Spawned
-  readonly client: RawClient
-  readonly folder: string
-  readonly file: string
-}
-
 /** `--stdio` with server `a`, after it has noticed a first change of its file. */
-async function running(
-  t: Scope,
-  make: (file: string, first: string) => void = writeFileSync,
-): Promise<Running> {
+async function running(t: Scope, make: (file: string, first: string) => void = writeFileSync) {
   const folder = scratch(t)
   const file = join(folder, 'config.json')
   make(file, text({ a }))

@@ -45,12 +45,7 @@ JSON-RPC 2.0 ready: POST to http://127.0.0.1:1/mcp, Ctrl-C ends
   )
 })
 
-interface Running {
-  readonly port: number
-  readonly proxy: Spawned
-}
-
-async function start(scope: Scope, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Running> {
+async function start(scope: Scope, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const proxy = new Spawned(process.execPath, [cli, ...args], { env: { ...process.env, ...env } })
   scope.after(() => proxy.kill())
   await until(() => proxy.stderr.includes('/api/status'))

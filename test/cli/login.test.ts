@@ -16,14 +16,10 @@ import { until, untilAnswered } from '../integration/support/waiting.js'
 import { AuthorizationServer } from '../login/authorization-server.js'
 import { runCommand } from './support/in-process.js'
 
-interface Place {
-  readonly server: AuthorizationServer
-  readonly config: string
-  readonly env: Readonly<Record<string, string | undefined>>
-}
+type Place = Awaited<ReturnType<typeof place>>
 
 /** A server that requires a login, and a browser that logs in. */
-async function place(t: TestContext, login: 'auto' | 'manual' = 'manual'): Promise<Place> {
+async function place(t: TestContext, login: 'auto' | 'manual' = 'manual') {
   const server = await AuthorizationServer.open(t)
   const home = scratch(t)
   const browser = join(home, 'browser.mjs')

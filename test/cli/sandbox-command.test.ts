@@ -9,7 +9,7 @@ import type { RawClient } from '../integration/support/client.js'
 import { at, listAt } from '../integration/support/json.js'
 import { clientOf } from '../integration/support/library.js'
 import { cli } from '../integration/support/programs.js'
-import { type Ran, type Scope, type Spawned, spawnProgram } from '../integration/support/spawned.js'
+import { type Ran, type Scope, spawnProgram } from '../integration/support/spawned.js'
 import { until, untilAnswered } from '../integration/support/waiting.js'
 import { FakeMicrosandbox } from '../sandbox/support/fake-microsandbox.js'
 import { runCommand } from './support/in-process.js'
@@ -23,19 +23,7 @@ function fakeFor(t: Scope): FakeMicrosandbox {
   return fake
 }
 
-interface Serving {
-  readonly spawned: Spawned
-  readonly url: string
-  /** Stops the command and with it every session. */
-  readonly end: () => Promise<void>
-}
-
-async function serving(
-  t: Scope,
-  fake: FakeMicrosandbox,
-  args: readonly string[],
-  env: object,
-): Promise<Serving> {
+async function serving(t: Scope, fake: FakeMicrosandbox, args: readonly string[], env: object) {
   const own = { env: { PATH: process.env['PATH'], HOME: folder, ...env } }
   const spawned = spawnProgram(t, process.execPath, [cli, 'sandbox', ...args], own)
   const origin = /POST to (http:\/\/\S+?)\/mcp/

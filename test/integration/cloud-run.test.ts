@@ -200,18 +200,12 @@ function rerouted(google: Google): typeof fetch {
 const nowhere = { HOME: '/nonexistent', METADATA_SERVER_DETECTION: 'none' }
 const token = (exp: number): string => jwt({ exp })
 
-interface Started {
-  readonly google: Google
-  readonly run: Awaited<ReturnType<typeof cloudRun>>
-  readonly spawned: Spawned
-}
-
 /** The command in front of a service, with a metadata server. */
 async function started(
   t: Scope,
   args: readonly string[] = ['--verbose'],
   environment: Readonly<Record<string, string>> = {},
-): Promise<Started> {
+) {
   const google = await new Google().start(t)
   const run = await cloudRun(t, google, ['https://custom'])
   const env = { PATH: process.env['PATH'], ...withMetadata(google.url), ...environment }

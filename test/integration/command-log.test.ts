@@ -7,16 +7,10 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { at, parsed, textAt } from './support/json.js'
 import { cli, itServer } from './support/programs.js'
-import { type Scope, type Servers, type Spawned, configFile, scratch, spawnProxy } from './support/spawned.js'
+import { type Scope, type Servers, configFile, scratch, spawnProxy } from './support/spawned.js'
 import { until } from './support/waiting.js'
 
-interface Run {
-  readonly run: Spawned
-  /** The records in the file, once the run is over. */
-  readonly records: () => readonly unknown[]
-}
-
-function start(scope: Scope, servers: Servers, level: string): Run {
+function start(scope: Scope, servers: Servers, level: string) {
   const log = join(scratch(scope), 'logs', 'proxy.log')
   const run = spawnProxy(scope, servers, { more: { logging: { level, file: log } } })
   const records = (): readonly unknown[] =>

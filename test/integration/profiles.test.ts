@@ -9,7 +9,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js'
-import type { Gateway } from '../../src/gateway/gateway.js'
+
 import { limits } from '../../src/index.js'
 import { EventReader, both, handshake, message, messageIn, open, send } from '../transports/support/http.js'
 import { suiteScope } from '../support/scope.js'
@@ -93,11 +93,7 @@ class Viewer {
   }
 }
 
-interface Views {
-  readonly gateway: Gateway
-  readonly review: Viewer
-  readonly ops: Viewer
-}
+type Views = Awaited<ReturnType<typeof views>>
 
 async function overHttp(
   t: Scope,
@@ -126,7 +122,7 @@ async function onStdio(t: Scope, ...args: readonly string[]): Promise<Viewer> {
   return viewer
 }
 
-async function views(t: Scope): Promise<Views> {
+async function views(t: Scope) {
   const gateway = await gatewayOf(t, configured(), patient)
   return {
     gateway,

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { Configuration } from '../../src/config/configuration.js'
-import { type Gateway, type GatewayOptions, openGateway } from '../../src/gateway/gateway.js'
+import { type GatewayOptions, openGateway } from '../../src/gateway/gateway.js'
 import { limits } from '../../src/limits.js'
 import type { LogRecord } from '../../src/index.js'
 import { until } from './support/waiting.js'
@@ -39,13 +39,7 @@ function config(schemas: Readonly<Record<string, Json>>, server: Json = {}): Con
 
 const drained = { limits: { ...limits, drainMs: 1000 } }
 
-interface Opened {
-  readonly gateway: Gateway
-  readonly port: number
-  readonly log: readonly LogRecord[]
-}
-
-async function opened(scope: Scope, first: Configuration, options: GatewayOptions = {}): Promise<Opened> {
+async function opened(scope: Scope, first: Configuration, options: GatewayOptions = {}) {
   const log: LogRecord[] = []
   const gateway = await openGateway(first, { log: (record) => void log.push(record), ...options })
   scope.after(() => gateway.close(0))

@@ -29,12 +29,7 @@ type Json = Readonly<Record<string, unknown>>
 const askable = { sampling: {} }
 
 /** One gateway after the other, with the same configuration and key. */
-interface Runs {
-  readonly next: (more?: Json) => Promise<Gateway>
-  readonly kill: () => Promise<void>
-}
-
-function runs(t: Scope, servers: Readonly<Record<string, ServerEntry>>, server: Json = {}): Runs {
+function runs(t: Scope, servers: Readonly<Record<string, ServerEntry>>, server: Json = {}) {
   const keepSessions = { folder: scratch(t) }
   let gateway: Gateway | undefined
   const kill = async (): Promise<void> => gateway?.close(0)

@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { codeOf, textOf } from './support/asking.js'
 import { at, textAt } from './support/json.js'
-import { type Act, type Scripted, closed, scripted, stateless, timed } from './support/scripted.js'
+import { type Act, closed, scripted, stateless, timed } from './support/scripted.js'
 import type { Scope } from './support/spawned.js'
 import { claim } from './support/claim.js'
 
@@ -15,20 +15,13 @@ const accepted = { action: 'accept', content: { name: 'x' } }
 /** The answers to the first, second, … call; each gets the params. `error` is the text of an error. */
 type Answers = readonly ((params: unknown) => object | { readonly error: string })[]
 
-interface Stage {
-  readonly it: Scripted
-  /** The params of each call. */
-  readonly calls: unknown[]
-  /** Calls the tool as one client without a session. */
-  readonly call: (params?: object) => Promise<unknown>
-}
-
+/** Servers that answer so; `calls` has the params of each call, and `call` makes one without a session. */
 async function stage(
   t: Scope,
   answers: Answers,
   servers: readonly string[] = ['s'],
   more: Parameters<typeof scripted>[4] = {},
-): Promise<Stage> {
+) {
   const calls: unknown[] = []
   const act: Act = (_method, child, params) => {
     if (child.command === 'nothing') return { error: '{"code":-32602,"message":"Resource not found"}' }

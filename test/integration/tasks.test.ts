@@ -20,12 +20,9 @@ const server = (env: Readonly<Record<string, string>> = {}, more: ServerEntry = 
   ...nodeProgram('task-server.mjs', env, more),
 })
 
-interface Proxied {
-  readonly open: (capabilities?: unknown, revision?: string) => Promise<RawClient>
-  readonly messages: () => string[]
-}
+type Proxied = Awaited<ReturnType<typeof proxied>>
 
-async function proxied(t: Scope, servers: Servers, tasksMax = limits.session.tasksMax): Promise<Proxied> {
+async function proxied(t: Scope, servers: Servers, tasksMax = limits.session.tasksMax) {
   const session = { ...limits.session, tasksMax }
   // `initialize` waits for what the servers offer, also on a busy machine.
   const own = { limits: { ...limits, initializeGraceMs: HANG_MS, session } }

@@ -9,7 +9,7 @@ import { TOOLS } from '../transports/support/one-tool.js'
 import { answerOf, json, scripted, type Handler, type Scripted } from '../transports/support/scripted.js'
 import { at, textAt } from './support/json.js'
 import { clientOf } from './support/library.js'
-import type { RawClient } from './support/client.js'
+
 import { type Scope } from './support/spawned.js'
 
 const opened = (version = '2025-03-26'): string =>
@@ -44,17 +44,12 @@ async function service(
 
 const DRAIN_MS = 5
 
-interface Transparent {
-  readonly client: RawClient
-  readonly close: () => Promise<void>
-}
-
 /** The proxy of `--url` with its address and `--timeout`. */
 async function transparentProxy(
   t: Scope,
   { url }: Scripted,
   { timeoutMs, drainMs = limits.drainMs }: { readonly timeoutMs?: number; readonly drainMs?: number } = {},
-): Promise<Transparent> {
+) {
   const config = remoteConfig({ url: url.href, headers: {} }, timeoutMs, 'mcps-proxy')
   const own = { ownStart: 'with-client' as const, limits: { ...limits, drainMs } }
   const proxy = await createProxy(config, own)

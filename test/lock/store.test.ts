@@ -11,12 +11,7 @@ import { type Scope, scratch } from '../integration/support/spawned.js'
 import { openRuntime } from '../support/open-runtime.js'
 import { listed, locked } from './support/locked.js'
 
-interface Stored {
-  readonly store: LockStore
-  readonly log: LogRecord[]
-}
-
-function stored(t: Scope, path: string): Stored {
+function stored(t: Scope, path: string) {
   const log: LogRecord[] = []
   return { store: new LockStore(path, openRuntime(t), (record) => void log.push(record)), log }
 }

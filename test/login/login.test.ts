@@ -15,14 +15,9 @@ import { type AuthorizationOptions, AuthorizationServer, browse } from './author
 import { openRuntime } from '../support/open-runtime.js'
 import { quickPerson } from './place.js'
 
-interface Place {
-  readonly server: AuthorizationServer
-  readonly store: LoginStore
-  readonly runtime: ReturnType<typeof openRuntime>
-  readonly folder: string
-}
+type Place = Awaited<ReturnType<typeof place>>
 
-async function place(t: TestContext, options?: AuthorizationOptions): Promise<Place> {
+async function place(t: TestContext, options?: AuthorizationOptions) {
   const folder = join(scratch(t), 'auth')
   const server = await AuthorizationServer.open(t, options)
   const runtime = openRuntime(t)

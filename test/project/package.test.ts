@@ -9,6 +9,7 @@ import { after, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { version } from '../../src/index.js'
 import { at, parsed } from '../integration/support/json.js'
+import { memoryArgs } from '../integration/support/programs.js'
 import { readSources, root } from '../support/source-text.js'
 
 const run = promisify(execFile)
@@ -40,8 +41,7 @@ describe('the package', () => {
 
   test('has transcripts that servers of others pass', async () => {
     const count = readdirSync(join(root, 'spec-fixtures/portable')).length
-    const server = join(root, 'node_modules/@modelcontextprotocol/server-memory/dist/index.js')
-    const args = ['dist/cli.js', 'replay', '--portable', '--', process.execPath, server]
+    const args = ['dist/cli.js', 'replay', '--portable', '--', process.execPath, ...memoryArgs]
     const { stdout } = await run(process.execPath, args, { cwd: root })
     assert.match(stdout, new RegExp(`^${count} passed, 0 failed`, 'm'))
   })
