@@ -40,7 +40,7 @@ const warningsOf = ({ warnings }: Configuration): string[] =>
 
 describe('a file of VS Code', () => {
   const text = `{
-    // What the editor asks for.
+    // Servers of the editor.
     "servers": {
       "local": {
         "type": "stdio",

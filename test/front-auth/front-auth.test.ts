@@ -1,4 +1,4 @@
-// Whose an access token is, and why one is refused.
+// The principal of an access token, and the reasons for which a token is refused.
 
 import assert from 'node:assert/strict'
 import { createHash, generateKeyPairSync } from 'node:crypto'
@@ -81,7 +81,7 @@ const [expired, elsewhere, invalid] = [
 ]
 
 describe('a token', () => {
-  /** What replaces its claims and its header, and why it is refused. */
+  /** Changes of its claims and its header, and the reason of its refusal. */
   const cases: [title: string, claims: object, header?: object, why?: string][] = [
     ['that is right', {}],
     ['of type JWT', {}, { typ: 'JWT' }],

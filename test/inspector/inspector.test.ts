@@ -1,4 +1,4 @@
-// Who looks at the inspector, and what that costs the others.
+// The viewers of the inspector, and their cost for the other clients.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-// What of a message no page gets.
+// The parts of a message that no page gets.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'

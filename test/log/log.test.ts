@@ -260,7 +260,7 @@ const options = (name: string, maxSizeBytes = 1024, maxFiles = 3): NonNullable<L
   maxFiles,
 })
 
-/** A folder on a disk of its own with room for little; undefined where that may not be made. */
+/** A folder on a separate small disk; undefined where the test may not mount one. */
 function smallDisk(): string | undefined {
   const path = mkdtempSync(join(folder, 'disk-'))
   try {

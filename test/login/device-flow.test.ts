@@ -21,7 +21,7 @@ async function run(t: TestContext, answers: object[], more: AuthorizationOptions
   const real = openRuntime(t)
   /** Between two requests, in milliseconds. */
   const pauses: number[] = []
-  // What takes ten seconds or longer is the limit of a request.
+  // A timer of ten seconds or longer is the limit of a request.
   const setTimer: typeof real.setTimer = (ms, fire) => {
     if (ms >= 10_000) return real.setTimer(ms, fire)
     pauses.push(ms)

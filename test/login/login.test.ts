@@ -50,7 +50,7 @@ const pkce = 'code_challenge_methods_supported'
 const metadata = (changes: Readonly<Record<string, unknown>>): AuthorizationOptions => ({ metadata: changes })
 const failing = (error: string): AuthorizationOptions => ({ tokenAnswer: { access_token: undefined, error } })
 
-/** What becomes of a request for which the server wants this scope too. */
+/** The outcome of a request for which the server wants this scope too. */
 async function wantsMore(own: LoginCredentials, scope: string): Promise<string> {
   const secret = (await secretOf(own)) ?? ''
   const challenges = [`Bearer error="insufficient_scope", scope="${scope}"`]
@@ -178,7 +178,7 @@ describe('the credentials of a server with a login', () => {
       verdict.message,
       "Authentication failed: 'guarded' needs a login; run: mcps-proxy login guarded",
     )
-    // A server that wants something else than a login is told of in its own words.
+    // The error of a server that wants something else than a login has the words of the server.
     assert.equal(await own.refused(undefined, { status: 401, challenges: ['Basic realm="x"'] }), undefined)
     assert.equal(verdict.code, 'TRANSPORT_LOGIN')
     const { accessToken } = await login(at)

@@ -53,7 +53,7 @@ class Browser {
   readonly #person: string
   readonly #front: string
   cookie = ''
-  /** What the front set. */
+  /** The last cookie that the front set, with its attributes. */
   setCookie = ''
   /** Every address that it was led to. */
   readonly seen: string[] = []
@@ -138,7 +138,7 @@ describe('the pages at which users log in', () => {
     // Ann shows who she is, and hands the address of the server's login to Bob.
     const { text: atServer } = await ann.open(page, guard.origin)
     assert.equal((await bob.open(atServer)).status, 404)
-    // Bob brings the answer of the issuer that was for Ann's browser, and the other way round.
+    // Each of them brings the answer of the issuer that was for the browser of the other.
     const { text: annAnswer } = await new Browser('ann', here).open(page, `${publicUrl}/login/identity`)
     assert.equal((await bob.open(annAnswer)).status, 404)
     const bobs = new Browser('bob', here)

@@ -172,7 +172,7 @@ describe('the token of one user never serves another', () => {
         for (const user of users) await until(() => server.streamsOf(user) > 0)
         for (const [index, user] of users.entries()) {
           const wanted = ['list_changed', 'resources/updated']
-          // A subscription may reach the server after the stream is there.
+          // A subscription may reach the server after the stream has opened.
           await untilAnswered(async () => {
             server.change(user)
             return wanted.every((each) => heard[index]?.().includes(each) === true)

@@ -29,7 +29,7 @@ const failed = { outcome: 'failed', code: -32603, resultBytes: 0 } as const
 const lost = { ...failed, serverMs: undefined }
 const refused = { outcome: 'refused', serverMs: undefined } as const
 
-/** An event, the `error_type` for the client and at the server (undefined: it did not get there), and a counter of its own. */
+/** An event, the `error_type` for the client and at the server (undefined: it did not get there), and the counter of its reason. */
 const cases: readonly (readonly [string, Partial<CallEvent>, string, string | undefined, string?])[] = [
   ['a result', {}, '', ''],
   ['a tool that fails', { isToolError: true }, 'tool_error', 'tool_error'],

@@ -267,7 +267,7 @@ for (const file of ['reference.mjs', 'reference-stateless.mjs'])
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const PARENT = 'b7ad6b7169203331'
 
-/** Parent, sampler, and whether the call is sampled as part of the trace of the parent, of its own, or not. */
+/** Parent, sampler, and whether the call is sampled as part of the trace of the parent, of a new trace, or not. */
 const traced: readonly (readonly [string | undefined, string, 'trace' | 'own' | undefined])[] = [
   [`00-${TRACE}-${PARENT}-01`, '', 'trace'],
   [`00-${TRACE}-${PARENT}-00`, '', undefined],

@@ -52,7 +52,7 @@ describe('examples in the documents', () => {
   test('are in languages that are checked here', () => {
     assert.deepEqual([...new Set(blocks.map(({ language }) => language))].sort(), [
       '',
-      // Of reverse proxies: test/system tries them with settings of its own.
+      // Of reverse proxies: test/system tries them with other settings.
       'caddy',
       'haproxy',
       'json',

@@ -132,7 +132,7 @@ describe('the examples', () => {
   })
 })
 
-/** What the command answers with the embedded configuration. */
+/** The answers of the command with the embedded configuration. */
 async function answersTo(input: string): Promise<unknown[]> {
   const env = { ...process.env, HOME: home, MCPS_PROXY_CONFIG: '' }
   const child = run(process.execPath, [join(root, 'dist/cli.js'), '--stdio'], { env })

@@ -1,4 +1,4 @@
-// What a start of the built command loads, which every client waits for.
+// The files that a start of the built command loads: every client waits for them.
 
 import assert from 'node:assert'
 import { spawnSync } from 'node:child_process'
@@ -30,7 +30,7 @@ function entry(name: RegExp): string {
   return join(dist, file)
 }
 
-/** The modules of Node.js that have been loaded when a program ends that nobody talks to. */
+/** The modules of Node.js that a program without a client has loaded when it ends. */
 function builtinsOf(program: readonly string[]): string[] {
   const tell = 'process.on("exit", () => process._rawDebug(JSON.stringify(process.moduleLoadList)))'
   const home = mkdtempSync(join(tmpdir(), 'start-files-'))

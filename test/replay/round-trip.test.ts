@@ -1,4 +1,4 @@
-// What `--record` writes, `replay` replays: with HTTP on either side of the proxy, or on both.
+// Recordings of `--record` replay: with HTTP on either side of the proxy, or on both.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -16,7 +16,7 @@ const newFile = (): string => join(folder, `recorded-${(files += 1)}.jsonl`)
 
 function configOf(config: object): string {
   const file = join(folder, `config-${(files += 1)}.json`)
-  // What a list holds must not depend on how fast a server starts.
+  // The contents of a list must not depend on the time that a server takes to start.
   writeFileSync(file, JSON.stringify({ startupGraceMs: 60_000, ...config }))
   return file
 }

@@ -39,7 +39,7 @@ export async function run(
   self: readonly string[] = [process.execPath, patientCli],
 ) {
   let [out, err] = ['', '']
-  // No configuration of whoever runs the tests.
+  // The home folder has no configuration.
   const runtime = { ...realRuntime(), env: { ...process.env, HOME: folder } }
   const output: Output = {
     print: async (text) => void (out += text),
