@@ -47,12 +47,11 @@ describe('arguments', () => {
     [['{"a":'], /the arguments are no JSON: \{"a":; write \{"key":"value"\}/],
     [['{}', 'a=1'], /nothing may stand behind the JSON object/],
   ] as const)
-    test(`${words.join(' ')} is refused`, () => {
+    test(`${words.join(' ')} is refused`, () =>
       assert.throws(
         () => read(...words),
         (error) => error instanceof Failure && error.exitCode === 2 && problem.test(error.message),
-      )
-    })
+      ))
 })
 
 function raw(value: unknown): JsonValue {

@@ -419,9 +419,8 @@ describe('the file', () => {
     assert.equal(config.logging.file, join(folder, 'l.log'))
   })
 
-  test('may begin with a byte order mark', () => {
-    assert.equal(loadConfig({ path: file('bom.json', `\ufeff${text}`), env: {} }).warnings.length, 0)
-  })
+  test('may begin with a byte order mark', () =>
+    assert.equal(loadConfig({ path: file('bom.json', `\ufeff${text}`), env: {} }).warnings.length, 0))
 
   const refused: [string, () => string, string, RegExp][] = [
     ['missing', () => join(folder, 'none.json'), 'CONFIG_NOT_FOUND', /is not there/],
@@ -535,11 +534,10 @@ function problemsOfText(text: string): string[] {
 describe('a name that stands twice in one object', () => {
   const servers = '{\n  "mcpServers": {\n    "fs": {"command": "a"},\n    "fs": {"command": "b"}\n  }\n}'
 
-  test('is reported with both places, since the first of two servers would vanish', () => {
+  test('is reported with both places, since the first of two servers would vanish', () =>
     assert.deepEqual(problemsOfText(servers), [
       'mcpServers.fs is there twice: at line 3, column 5, and at line 4, column 5',
-    ])
-  })
+    ]))
 
   const cases: [string, string, string[]][] = [
     ['of a server', '{"mcpServers":{"s":{"command":"a","command":"b"}}}', ['mcpServers.s.command']],

@@ -106,14 +106,11 @@ const wrongServers: Readonly<Record<string, ServerJson>> = {
 
 describe('a configuration that does not compile', () => {
   for (const [title, config] of Object.entries(wrong))
-    test(`is refused: ${title}`, () => {
-      assert.throws(() => resolveConfig(config, context), ConfigError)
-    })
+    test(`is refused: ${title}`, () => assert.throws(() => resolveConfig(config, context), ConfigError))
 
   for (const [title, a] of Object.entries(wrongServers))
-    test(`is refused: ${title}`, () => {
-      assert.throws(() => resolveConfig({ mcpServers: { a } }, context), ConfigError)
-    })
+    test(`is refused: ${title}`, () =>
+      assert.throws(() => resolveConfig({ mcpServers: { a } }, context), ConfigError))
 
   test('is warned of, where a key is not known', () => {
     const { warnings } = resolveConfig({ mcpServers: { a: unknownKey } }, context)

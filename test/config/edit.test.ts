@@ -97,12 +97,11 @@ describe('a change of the file', () => {
     ['to remove from no file', '', 'default', { kind: 'remove', name: 'a' }, /no configuration yet/],
     ['a file that is no JSON', '{', 'default', add('s'), /^line 1, column 2: /],
   ] as const)
-    test(`refuses ${title}`, () => {
+    test(`refuses ${title}`, () =>
       assert.throws(
         () => editServer(text, schema, edit),
         (error) => error instanceof EditMistake && problem.test(error.message),
-      )
-    })
+      ))
 
   test('adds and takes out tokens of the front', () => {
     const token = { name: 'ci', sha256: 'ab' }

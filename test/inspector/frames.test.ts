@@ -220,9 +220,8 @@ describe('a frame', () => {
     ])
   })
 
-  test('of a client is not taken for that of another', () => {
-    assert.equal(viewOf(forwarded(), 2).output, undefined)
-  })
+  test('of a client is not taken for that of another', () =>
+    assert.equal(viewOf(forwarded(), 2).output, undefined))
 
   test('that is no text has bytes', () => {
     const scene = new Scene()

@@ -31,10 +31,7 @@ describe('a message', () => {
     ['{"h":"Bearer abcdefghijklmnopqrstuvwxyz"}', '{"h":"Bearer [redacted]"}'],
     ['{"u":"https://me:pw@h/"}', '{"u":"https://me:[redacted]@h/"}'],
   ]
-  for (const [text, want] of cases)
-    test(text, () => {
-      assert.equal(clean(text), want)
-    })
+  for (const [text, want] of cases) test(text, () => assert.equal(clean(text), want))
 
   test('that is cut within a secret shows no beginning of it', () => {
     assert.equal(clean('{"a":"sésame', true), '{"a":"[redacted]')

@@ -64,7 +64,5 @@ describe('a login by a code', () => {
     ],
   ]
   for (const [title, answers, options, wanted] of ends)
-    test(`ends with ${title}`, async (t) => {
-      await assert.rejects((await run(t, answers, options)).login, wanted)
-    })
+    test(`ends with ${title}`, async (t) => assert.rejects((await run(t, answers, options)).login, wanted))
 })

@@ -17,9 +17,8 @@ function namedIn(path: string): Set<string> {
   return new Set(whole.filter((name) => !labels.has(name) && !/^mcp_(?:server|client)$/.test(name)))
 }
 
-test('the page names every metric', () => {
-  assert.deepEqual([...namedIn('docs/metrics.md')].sort(), [...names].sort())
-})
+test('the page names every metric', () =>
+  assert.deepEqual([...namedIn('docs/metrics.md')].sort(), [...names].sort()))
 
 for (const file of readdirSync(join(root, 'examples/observability')))
   test(`${file} names metrics that exist`, () => {

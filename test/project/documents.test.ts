@@ -49,7 +49,7 @@ const titleOf = ({ file, text }: Block): string => `${file}: ${text.split('\n')[
 const blocksOf = (language: string): Block[] => blocks.filter((block) => block.language === language)
 
 describe('examples in the documents', () => {
-  test('are in languages that are checked here', () => {
+  test('are in languages that are checked here', () =>
     assert.deepEqual([...new Set(blocks.map(({ language }) => language))].sort(), [
       '',
       // Of reverse proxies: test/system tries them with other settings.
@@ -60,8 +60,7 @@ describe('examples in the documents', () => {
       'nginx',
       'sh',
       'ts',
-    ])
-  })
+    ]))
 
   for (const block of blocksOf('json'))
     test(`configuration of ${titleOf(block)}`, () => {
@@ -89,9 +88,8 @@ describe('examples in the documents', () => {
     .filter((name) => name.endsWith('.ts'))
     .map((name) => read(`examples/${name}`))
   for (const block of blocksOf('ts'))
-    test(`program of ${titleOf(block)} is part of an example that is run`, () => {
-      assert.ok(programs.some((program) => program.includes(block.text)))
-    })
+    test(`program of ${titleOf(block)} is part of an example that is run`, () =>
+      assert.ok(programs.some((program) => program.includes(block.text))))
 })
 
 /** Words as a shell makes them, of a line without variables. */

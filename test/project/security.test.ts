@@ -39,7 +39,6 @@ describe('SECURITY.md', () => {
     assert.deepEqual(missing, [])
   })
 
-  test('is named by the README', () => {
-    assert.match(readFileSync(join(root, 'README.md'), 'utf8'), /\(SECURITY\.md\)/)
-  })
+  test('is named by the README', () =>
+    assert.match(readFileSync(join(root, 'README.md'), 'utf8'), /\(SECURITY\.md\)/))
 })

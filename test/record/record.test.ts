@@ -116,9 +116,8 @@ describe('the lines of a recording', () => {
     ['may be empty', '', `${head}"whole":true,"junk64":""}`],
   ]
   for (const [title, bytes, want] of whole) {
-    it(`a message that came whole ${title}`, async () => {
-      assert.deepEqual(await recorded([event(bytes, { whole: true })]), [want])
-    })
+    it(`a message that came whole ${title}`, async () =>
+      assert.deepEqual(await recorded([event(bytes, { whole: true })]), [want]))
   }
 
   it('a large message with line breaks is base64', async () => {

@@ -198,12 +198,12 @@ describe('mistakes in a transcript', () => {
     ['a name without a value', ['{"mcps":1}', '{"dir":"in","frame":"$id:x"}'], /:2: "\$id:x" is sent, but/],
   ]
   for (const [title, lines, want] of cases) {
-    it(title, () => {
+    it(title, () =>
       assert.throws(
         () => transcriptOf(...lines),
         (error) => error instanceof TranscriptError && want.test(error.message),
-      )
-    })
+      ),
+    )
   }
 })
 

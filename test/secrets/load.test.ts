@@ -122,9 +122,8 @@ describe('a reference to a secret', () => {
 
   const inputs = [{ type: 'promptString', id: 'key', description: 'API key' }]
   for (const [title, text, why] of failures)
-    test(`says why there is no value: ${title}`, async (t) => {
-      assert.match((await serverWith(place(t), text, { inputs })).unavailable ?? '', why)
-    })
+    test(`says why there is no value: ${title}`, async (t) =>
+      assert.match((await serverWith(place(t), text, { inputs })).unavailable ?? '', why))
 
   test('disables its own server alone, and stands in addresses, header fields and certificates too', async (t) => {
     const config = await load(place(t), {

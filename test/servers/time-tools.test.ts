@@ -56,7 +56,6 @@ const errors: readonly [name: string, args: Readonly<Record<string, unknown>>, t
 ]
 
 for (const [name, args, text] of errors) {
-  test(`${name} ${JSON.stringify(args)} is an error that says so`, () => {
-    assert.deepEqual(callTool(name, args, now()), { content: [{ type: 'text', text }], isError: true })
-  })
+  test(`${name} ${JSON.stringify(args)} is an error that says so`, () =>
+    assert.deepEqual(callTool(name, args, now()), { content: [{ type: 'text', text }], isError: true }))
 }
