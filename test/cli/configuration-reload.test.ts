@@ -194,13 +194,11 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
 
 const pid = (answer: string): string | undefined => /\\"pid\\":(\d+)/.exec(answer)?.[1]
 
-test('mcps-proxy --http follows its configuration file schemas, token and servers change; processes and the port do not', async (t) => {
+test('mcps-proxy --http follows its configuration file: token and servers change; processes and the port do not', async (t) => {
   const file = join(scratch(t), 'config.json')
-  const write = (server: object, schemas: Readonly<Record<string, Servers>>): void => {
-    const all = Object.entries(schemas).map(([name, mcpServers]) => [name, { mcpServers }])
-    writeFileSync(file, JSON.stringify({ server: { port: 0, ...server }, schemas: Object.fromEntries(all) }))
-  }
-  write({}, { default: { a } })
+  const write = (server: object, servers: Servers): void =>
+    writeFileSync(file, text(servers, { server: { port: 0, ...server } }))
+  write({}, { a })
   const proxy = spawnProgram(t, process.execPath, [cli, '--http', '--config', file])
   t.after(() => void proxy.child.kill('SIGTERM'))
   await until(() => proxy.stderr.includes('/api/status'))
@@ -208,18 +206,14 @@ test('mcps-proxy --http follows its configuration file schemas, token and server
   const body = message('tools/call', 1, { name: 'a__nonce', arguments: { n: '' } })
   const before = pid((await send(port, { body })).body)
   assert(before !== undefined)
-  write({ token: 'a-token', port: 1 }, { default: { b, a }, more: { a } })
+  write({ token: 'a-token', port: 1 }, { b, a })
   proxy.child.kill('SIGHUP')
   await until(() => proxy.stderr.includes('server.port has changed, which needs a restart'))
   const headers = { authorization: 'Bearer a-token' }
-  const answers = (status: number, path?: string) => async (): Promise<boolean> =>
-    (await send(port, { body, ...(path !== undefined && { path, headers }) })).status === status
-  await untilAnswered(answers(401), () => proxy.stderr)
-  assert.equal(pid((await send(port, { body, headers })).body), before)
-  const more = await send(port, { path: '/api/more/mcp', body, headers })
-  assert.notEqual(pid(more.body), before)
-  write({ token: 'a-token' }, { default: { b, a } })
-  await untilAnswered(answers(404, '/api/more/mcp'), () => proxy.stderr)
+  await untilAnswered(
+    async () => (await send(port, { body })).status === 401,
+    () => proxy.stderr,
+  )
   assert.equal(pid((await send(port, { body, headers })).body), before)
   proxy.child.kill('SIGTERM')
   assert.equal(await proxy.exited, 0)

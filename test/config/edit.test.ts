@@ -176,6 +176,15 @@ describe('the commands', () => {
       assert.equal(readFileSync(path, 'utf8'), text)
     })
 
+  test('changes at the same time are all kept, and leave no other file', async (t) => {
+    const path = join(scratch(t), 'c.json')
+    const names = ['a', 'b', 'c']
+    await Promise.all(names.map((name) => changeFile(path, (text) => editServer(text, 'default', add(name)))))
+    const { mcpServers } = Object(JSON.parse(readFileSync(path, 'utf8')))
+    assert.deepEqual(Object.keys(mcpServers).sort(), names)
+    assert.deepEqual(readdirSync(dirname(path)), ['c.json'])
+  })
+
   test('a file that cannot be written is named, with what to look at', async (t) => {
     // The name of the temporary file would be too long.
     const path = join(scratch(t), 'c'.repeat(250))

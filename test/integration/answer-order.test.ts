@@ -28,7 +28,7 @@ async function waiting(t: TestContext): Promise<RawClient> {
   return (await attach()).client
 }
 
-test('while initialize waits for servers everything but a ping is answered after it, in order', async (t) => {
+test('while initialize waits for servers, everything but a ping is answered after it, in order', async (t) => {
   const client = await waiting(t)
   const last = client.answer('shutdown')
   const behind = [

@@ -303,7 +303,7 @@ describe('ID tokens', () => {
 
 const expired = { status: 401, challenges: ['Bearer error="invalid_token"'] }
 
-test('the current token one fetch for all that wait, renewed before its end, and after a refusal', async () => {
+test('the current token: one fetch for all that wait, renewed before its end, and after a refusal', async () => {
   let now = 0
   let fetched = 0
   const fetchOne = async (): Promise<string> => {

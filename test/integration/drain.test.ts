@@ -95,7 +95,7 @@ describe('a fault inside the proxy', { concurrency: 4 }, () => {
     })
 })
 
-test('the end of a session a client that closes our stdout ends the session', async (t) => {
+test('a client that closes our stdout ends the session', async (t) => {
   const proxy = spawnProxy(t, { s: itServer() })
   await proxy.client.open()
   const pid = await proxy.client.pidOf('s__nonce')

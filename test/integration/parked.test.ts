@@ -118,7 +118,7 @@ async function giveUp(server: Asking, client: RawClient, capabilities: object): 
 
 const shared = { principal: 'everybody', isSeveral: true }
 
-test('after a cancelled call a process that clients share is left, and the next one asks', async (t) => {
+test('after a cancelled call, a process that clients share is left, and the next one asks', async (t) => {
   const { it, server, ask } = await stage(t)
   const [{ client: one }, { client: two }] = [await it.attach(shared), await it.attach(shared)]
   await ask({}, { method: 'tools/list', client: one })

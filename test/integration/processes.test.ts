@@ -83,7 +83,7 @@ describe('what children see', () => {
   })
 })
 
-test('children that say too much 100 MB on stderr block nothing, in lines and in one', async (t) => {
+test('children that say too much: 100 MB on stderr block nothing, in lines and in one', async (t) => {
   const proxy = spawnProxy(t, { s: itServer(), o: itServer() }, { args: ['--log-level', 'error'] })
   const { client } = proxy
   await client.open()

@@ -249,25 +249,6 @@ describe('three clients with three profiles', () => {
     const expected = ['notifications/resources/updated mem://open/a', 'notifications/tools/list_changed']
     assert.deepEqual([review.told, ops.told], [expected, expected])
   })
-
-  test('have arguments that are set in each call and in no schema', async () => {
-    const { review, ops } = shared
-    const set = { owner: 'acme', n: 7 }
-    const tools = at(await review.ask('tools/list'), 'tools')
-    const echo = Array.isArray(tools) ? tools.find((tool: unknown) => at(tool, 'name') === 'echo') : undefined
-    assert.deepEqual(at(echo, 'inputSchema'), {
-      type: 'object',
-      properties: { repo: { type: 'string' } },
-      required: ['repo'],
-      additionalProperties: false,
-    })
-    assert.deepEqual(at(await review.call('echo', { repo: 'r' }), 'given'), { ...set, repo: 'r' })
-    assert.equal(at(await review.ask('tools/call', { name: 'echo', arguments: {} }), 'isError'), true)
-    assert.deepEqual(at(await ops.call('shout', { owner: 'o', repo: 'r' }), 'given'), {
-      owner: 'o',
-      repo: 'r',
-    })
-  })
 })
 
 test('a client without a session has the view of its path with each request', async () => {

@@ -114,11 +114,7 @@ describe('a login', () => {
   for (const [title, options, wanted] of refusals)
     test(`refuses ${title}, and keeps nothing`, async (t) => {
       const at = await place(t, options)
-      await assert.rejects(login(at), (error) => {
-        assert(error instanceof LoginError, String(error))
-        assert.match(error.message, wanted)
-        return true
-      })
+      await assert.rejects(login(at), { constructor: LoginError, message: wanted })
       assert.equal(at.store.read(at.server.url), undefined)
     })
 
@@ -342,11 +338,8 @@ describe('the credentials of a server with a login', () => {
     await login(at)
     const [name = ''] = readdirSync(at.folder)
     chmodSync(join(at.folder, name), 0o644)
-    await assert.rejects(secretOf(credentials(at)), (error) => {
-      assert(error instanceof TransportError)
-      assert.match(error.message, /holds tokens, and others may read it: run chmod 600 on it/)
-      return true
-    })
+    const message = /holds tokens, and others may read it: run chmod 600 on it/
+    await assert.rejects(secretOf(credentials(at)), { constructor: TransportError, message })
   })
 
   test('name what keeps their file from being read, to who asks for them and not to who watches', async (t) => {

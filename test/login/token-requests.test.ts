@@ -98,13 +98,9 @@ describe('a client', () => {
       isRegistered: false,
       redirectUri: 'http://h/',
     }
-    await assert.rejects(requests.clientFor({ clientId: 'c' }, 'http://h/', last), (error) => {
-      assert(error instanceof LoginError)
-      assert.match(
-        error.message,
-        /names https:\/\/as\.example .* a client of https:\/\/old: set auth\.issuer/,
-      )
-      return true
+    await assert.rejects(requests.clientFor({ clientId: 'c' }, 'http://h/', last), {
+      constructor: LoginError,
+      message: /names https:\/\/as\.example .* a client of https:\/\/old: set auth\.issuer/,
     })
     assert.equal((await requests.clientFor({ clientId: 'c', issuer }, 'http://h/', last)).id, 'c')
     const registered = { ...last, isRegistered: true }
