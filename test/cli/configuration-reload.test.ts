@@ -15,7 +15,13 @@ import { describe, test } from 'node:test'
 import { type RawClient, said } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
 import { cli, itServer } from '../integration/support/programs.js'
-import { type Scope, type Servers, scratch, spawnProgram } from '../integration/support/spawned.js'
+import {
+  type Scope,
+  type Servers,
+  scratch,
+  spawnGateway,
+  spawnProgram,
+} from '../integration/support/spawned.js'
 import { gone, until, untilAnswered } from '../integration/support/waiting.js'
 import { message, send } from '../transports/support/http.js'
 
@@ -199,10 +205,7 @@ test('mcps-proxy --http follows its configuration file: token and servers change
   const write = (server: object, servers: Servers): void =>
     writeFileSync(file, text(servers, { server: { port: 0, ...server } }))
   write({}, { a })
-  const proxy = spawnProgram(t, process.execPath, [cli, '--http', '--config', file])
-  t.after(() => void proxy.child.kill('SIGTERM'))
-  await until(() => proxy.stderr.includes('/api/status'))
-  const port = Number(/http:\/\/[^\s/]+:(\d+)/.exec(proxy.stderr)?.[1])
+  const { proxy, port } = await spawnGateway(t, ['--http', '--config', file])
   const body = message('tools/call', 1, { name: 'a__nonce', arguments: { n: '' } })
   const before = pid((await send(port, { body })).body)
   assert(before !== undefined)

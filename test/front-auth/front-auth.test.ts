@@ -28,6 +28,12 @@ const rule = (scope: string, profiles?: readonly string[]): FrontAuthRule => ({
   profiles,
 })
 
+const introspectionAt = ({ issuer }: Issuer, clientId: string, clientSecret: string) => ({
+  url: issuer.replace('team', 'introspect'),
+  clientId,
+  clientSecret,
+})
+
 async function setup(
   scope: Scope,
   { introspects = false, ...changes }: Partial<FrontAuthConfig> & { readonly introspects?: boolean } = {},
@@ -36,11 +42,7 @@ async function setup(
   let [passedMs, setMs] = [0, 0]
   const wallNow = (): number => START_MS + passedMs + setMs
   const runtime = { ...realRuntime(), env: {}, now: () => passedMs, wallNow }
-  const introspection = {
-    url: issuer.issuer.replace('team', 'introspect'),
-    clientId: 'front',
-    clientSecret: 's%cret',
-  }
+  const introspection = introspectionAt(issuer, 'front', 's%cret')
   const config = {
     issuer: issuer.issuer,
     audience: ['api://mcp'],
@@ -171,11 +173,7 @@ describe('the keys of an issuer', () => {
     assert(config !== undefined)
     const trouble = (changes: object): Promise<string | undefined> =>
       issuerTrouble({ ...config, ...changes }, options.runtime)
-    const introspection = {
-      url: issuer.issuer.replace('team', 'introspect'),
-      clientId: 'x',
-      clientSecret: 'y',
-    }
+    const introspection = introspectionAt(issuer, 'x', 'y')
     assert.equal(await trouble({}), undefined)
     assert.match(
       (await trouble({ issuer: `${issuer.issuer}/` })) ?? '',

@@ -95,20 +95,16 @@ class Home {
     return path
   }
 
-  plan(names: readonly string[] = clientNames, profiles = false): ImportPlan {
+  plan(names: readonly string[] = clientNames, profiles = false, own = this.own): ImportPlan {
     const files = names.flatMap((name) => {
       const client = clientOf(name)
       const path = client.path(this.machine)
       const text = readText(path)
       return text === undefined ? [] : [{ client, path, text }]
     })
-    return planImport(files, this.own, {
-      profiles,
-      stored: undefined,
-      launch,
-      machine: this.machine,
-      read: readText,
-    })
+    const named = own === this.own ? launch : { ...launch, config: own }
+    const { machine } = this
+    return planImport(files, own, { profiles, stored: undefined, launch: named, machine, read: readText })
   }
 
   import(names?: readonly string[], profiles?: boolean): ImportPlan {
@@ -144,9 +140,7 @@ test('there is a fixture for every client', () =>
   assert.deepEqual(fixtures.map(({ client }) => client).sort(), [...clientNames].sort()))
 
 for (const fixture of fixtures)
-  describe(`${fixture.client}, as in "${fixture.source}"`, () => {
-    test('moves in and out', (t) => movesInAndOut(t, fixture))
-  })
+  test(`${fixture.client}, as in "${fixture.source}", moves in and out`, (t) => movesInAndOut(t, fixture))
 
 function movesInAndOut(t: TestContext, { client, before: text, servers, after, stays }: Fixture): void {
   const home = new Home(t)
@@ -261,17 +255,9 @@ describe('servers of several clients', () => {
 
   test('our entry has the configuration that is no usual one, and whole paths where PATH is not known', (t) => {
     const home = new Home(t, 'darwin')
-    const path = home.putClient('claude', file({ a: entry('a') }))
+    home.putClient('claude', file({ a: entry('a') }))
     const own = join(home.machine.home, 'other.json')
-    const files = [{ client: clientOf('claude'), path, text: readFileSync(path, 'utf8') }]
-    const named: OwnLaunch = { ...launch, config: own }
-    const { changes } = planImport(files, own, {
-      profiles: false,
-      stored: undefined,
-      launch: named,
-      machine: home.machine,
-      read: readText,
-    })
+    const { changes } = home.plan(['claude'], false, own)
     const { mcpServers } = Object(JSON.parse(changes[1]?.after ?? ''))
     assert.deepEqual(mcpServers, {
       mcps: { command: '/opt/node', args: ['/opt/cli.js', 'stdio', '--config', own] },
