@@ -115,22 +115,19 @@ describe('login', () => {
     assert.doesNotMatch(proxy.stderr + readFileSync(record, 'utf8'), /access-|refresh-/)
   })
 
-  for (const args of [['stdio'], ['http', '--port', '0']])
-    test(`opens by itself in the browser of a desktop: ${args.join(' ')}`, async (t) => {
-      const here = await place(t, 'auto')
-      const proxy = spawnProgram(t, process.execPath, [cli, ...args, '--config', here.config], {
-        env: here.env,
-      })
-      if (args[0] === 'stdio') await proxy.client.open()
-      await until(() => proxy.stderr.includes('logged in at 127.0.0.1'))
-      assert.match((await run(here, ['logins'])).out, /is renewed by itself/)
-      if (args[0] !== 'stdio') return proxy.kill()
-      await untilAnswered(
-        async () => at((await proxy.client.call('guarded__hello', {})).value, 'result') !== undefined,
-        () => proxy.stderr,
-      )
-      assert.equal(await proxy.finish(), 0)
-    })
+  test('opens by itself in the browser of a desktop', async (t) => {
+    const here = await place(t, 'auto')
+    const args = [cli, 'stdio', '--config', here.config]
+    const proxy = spawnProgram(t, process.execPath, args, { env: here.env })
+    await proxy.client.open()
+    await until(() => proxy.stderr.includes('logged in at 127.0.0.1'))
+    assert.match((await run(here, ['logins'])).out, /is renewed by itself/)
+    await untilAnswered(
+      async () => at((await proxy.client.call('guarded__hello', {})).value, 'result') !== undefined,
+      () => proxy.stderr,
+    )
+    assert.equal(await proxy.finish(), 0)
+  })
 
   const mistakes: readonly [string, RegExp][] = [
     ['login', /login needs the name or the address of a server$/],

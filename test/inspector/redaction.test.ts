@@ -10,9 +10,7 @@ import { Scene, client } from './support.js'
 const redactor = new MessageRedactor(true)
 redactor.addSecrets(['sésame-open', 'short', '123456789'])
 
-function clean(text: string, isCut = false): string {
-  return redactor.clean(Buffer.from(text), isCut).toString()
-}
+const clean = (text: string, isCut = false): string => redactor.clean(Buffer.from(text), isCut).toString()
 
 describe('a message', () => {
   const cases: [text: string, want: string][] = [

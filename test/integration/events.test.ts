@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { type SessionEvent, httpServer } from '../../src/index.js'
-import type { CallEvent, ClientEvent, ListsEvent, ServerEvent } from '../../src/index.js'
+import type { ListsEvent, ServerEvent } from '../../src/index.js'
 import { said } from './support/client.js'
 import { numberAt } from './support/json.js'
 import { libraryProxy, proxyWithClient } from './support/library.js'
@@ -14,28 +14,12 @@ import { until } from './support/waiting.js'
 const a = itServer({ IT_NAME: 'a' }, { restartDelay: 10 })
 const b = itServer({ IT_NAME: 'b' })
 
-/** Listeners that keep every event. */
-function listening() {
-  const servers: ServerEvent[] = []
-  const lists: ListsEvent[] = []
-  const calls: CallEvent[] = []
-  const failures: CallEvent[] = []
-  const clients: ClientEvent[] = []
-  const on = {
-    server: (event: ServerEvent) => servers.push(event),
-    lists: (event: ListsEvent) => lists.push(event),
-    call: (event: CallEvent) => calls.push(event),
-    failure: (event: CallEvent) => failures.push(event),
-    client: (event: ClientEvent) => clients.push(event),
-  }
-  return { servers, lists, calls, failures, clients, on }
-}
-
 const states = (events: readonly ServerEvent[], server: string): string[] =>
   events.filter((event) => event.server === server).map(({ state }) => state)
 
 test('server events tell of a start, a crash, the start after it, and the end', async (t) => {
-  const { servers, on } = listening()
+  const servers: ServerEvent[] = []
+  const on = { server: (event: ServerEvent) => servers.push(event) }
   const { client, proxy } = await proxyWithClient(t, { a, b }, { on })
   await client.request('tools/list')
   await until(() => states(servers, 'a').includes('ready') && states(servers, 'b').includes('ready'))
@@ -62,8 +46,9 @@ test('server events tell of a start, a crash, the start after it, and the end', 
 
 describe('events of the proxy', () => {
   test('lists, reload and close', async (t) => {
-    const { lists, on } = listening()
-    const { proxy, attach } = await libraryProxy(t, { a }, { on })
+    const { proxy, attach } = await libraryProxy(t, { a })
+    const lists: ListsEvent[] = []
+    proxy.on('lists', (event) => lists.push(event))
     const reloads: unknown[] = []
     const closes: unknown[] = []
     proxy.on('reload', (event) => reloads.push(event))

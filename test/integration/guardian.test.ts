@@ -54,9 +54,7 @@ function stat(pid: number): string[] {
   return text.slice(text.lastIndexOf(')') + 2).split(' ')
 }
 
-function parentOf(pid: number): number {
-  return Number(stat(pid)[1])
-}
+const parentOf = (pid: number): number => Number(stat(pid)[1])
 
 function childrenOf(parent: number | undefined): number[] {
   return readdirSync('/proc')

@@ -40,9 +40,7 @@ function credentials(
   return new LoginCredentials({ target: { url: server.url }, store, runtime, tell }, 'guarded', help)
 }
 
-async function secretOf(of: LoginCredentials): Promise<string | undefined> {
-  return (await of.credential())?.secret
-}
+const secretOf = async (of: LoginCredentials): Promise<string | undefined> => (await of.credential())?.secret
 
 const unauthorized = { status: 401, challenges: ['Bearer'] }
 const [other, file] = ['https://other.example', 'file:///etc/passwd']

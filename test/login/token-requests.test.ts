@@ -25,9 +25,7 @@ async function place(answer: Answered, more: Partial<AuthorizationServer> = {}) 
   return { requests: await TokenRequests.of({ ...metadata, ...more }, http), sent }
 }
 
-function decoded(part: string): unknown {
-  return JSON.parse(Buffer.from(part, 'base64url').toString())
-}
+const decoded = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString())
 
 const tokens = '{"access_token":"a","token_type":"Bearer"}'
 

@@ -34,9 +34,7 @@ function only(kind: string): unknown {
   return found ?? assert.fail(`no ${kind}`)
 }
 
-function namesOf(list: readonly unknown[]): string[] {
-  return list.map((each) => textAt(each, 'name'))
-}
+const namesOf = (list: readonly unknown[]): string[] => list.map((each) => textAt(each, 'name'))
 
 describe('the objects of Kubernetes', () => {
   const deployment = only('Deployment')

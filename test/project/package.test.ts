@@ -16,9 +16,7 @@ const run = promisify(execFile)
 const home = mkdtempSync(join(tmpdir(), 'package-test-'))
 after(() => rmSync(home, { recursive: true, force: true, maxRetries: 10 }))
 
-function read(path: string): string {
-  return readFileSync(join(root, path), 'utf8')
-}
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value]

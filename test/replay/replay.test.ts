@@ -133,9 +133,7 @@ function eventName(event: ReceivedEvent): string {
   return `${event.kind === 'different' ? '!' : ''}${event.step.line}`
 }
 
-function out(frame: string, more = ''): string {
-  return `{"dir":"out",${more}"frame":${frame}}`
-}
+const out = (frame: string, more = ''): string => `{"dir":"out",${more}"frame":${frame}}`
 
 function recordedSteps(...lines: readonly string[]): Transcript['steps'] {
   return transcriptOf('{"mcps":1,"recorded":true}', ...lines).steps
