@@ -8,7 +8,7 @@ import { toolNames } from '../integration/support/client.js'
 import { at, parsed, textAt } from '../integration/support/json.js'
 import { cli, everything, itEcho, memory } from '../integration/support/programs.js'
 import { type Ran, type Scope, type Servers, scratch, spawnProgram } from '../integration/support/spawned.js'
-import { untilAnswered } from '../integration/support/waiting.js'
+import { until, untilAnswered } from '../integration/support/waiting.js'
 import { runCommand } from './support/in-process.js'
 import { claim } from '../integration/support/claim.js'
 
@@ -145,6 +145,8 @@ describe('lock', () => {
   })
 })
 
+const isChange = (value: unknown): boolean => at(value, 'method') === 'notifications/tools/list_changed'
+
 test('what is hidden is refused, and shown once it is accepted: with sessions on both sides, and with none', async (t) => {
   const it = machine(t)
   const servers = { s: itEcho({ IT_LIST: it.list }), n: itEcho({ IT_LIST: it.list, IT_STATELESS: '1' }) }
@@ -167,7 +169,9 @@ test('what is hidden is refused, and shown once it is accepted: with sessions on
     const params = { name: `${server}__give`, arguments: {}, ...meta }
     const { value } = await client.request('tools/call', params)
     assert.match(textAt(value, 'error', 'message'), /the tool 'give' is not as it was accepted \(changed\)/)
+    const told = client.count(isChange)
     await it.run('lock', '--accept', server)
+    if (server === 's') await until(() => client.count(isChange) > told)
     await untilAnswered(async () => (await names()) === `${server}__take,${server}__give`)
   }
 })

@@ -1,7 +1,7 @@
 // `login`, `logins` and `logout`, while proxies run.
 
 import assert from 'node:assert/strict'
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import { readArguments } from '../../src/cli/commands.js'
@@ -9,7 +9,7 @@ import { loginCommands } from '../../src/cli/login.js'
 import { clientInfoOf } from '../../src/cli/common-options.js'
 import { connectCommand, remoteOf } from '../../src/cli/serve-commands.js'
 import { remoteConfig } from '../../src/cli/remote.js'
-import { at, textAt } from '../integration/support/json.js'
+import { at } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
 import { type Ran, configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { until, untilAnswered } from '../integration/support/waiting.js'
@@ -93,26 +93,6 @@ describe('login', () => {
       return redirectOf(address)
     })
     assert.deepEqual([code, out.startsWith('guarded: logged in')], [0, true])
-  })
-
-  test('reaches a proxy that runs, without a restart; no token is in its log or recording', async (t) => {
-    const here = await place(t)
-    const record = join(scratch(t), 'session.jsonl')
-    const args = [cli, 'stdio', '--config', here.config, '--verbose', '--record', record]
-    const proxy = spawnProgram(t, process.execPath, args, { env: here.env })
-    await proxy.client.open()
-    const call = async (): Promise<unknown> => (await proxy.client.call('guarded__hello', {})).value
-    await until(() => proxy.stderr.includes('needs a login'))
-    assert.equal((await run(here, ['login', 'guarded'])).code, 0)
-    await untilAnswered(
-      async () => textAt(await call(), 'result', 'content', 0, 'text') === 'hi',
-      () => proxy.stderr,
-    )
-    here.server.expireAccess()
-    assert.equal(textAt(await call(), 'result', 'content', 0, 'text'), 'hi')
-    assert.equal(here.server.refreshes, 1)
-    assert.equal(await proxy.finish(), 0)
-    assert.doesNotMatch(proxy.stderr + readFileSync(record, 'utf8'), /access-|refresh-/)
   })
 
   test('opens by itself in the browser of a desktop', async (t) => {
