@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { FrontAuth, REFUSED_MAX } from '../../src/front-auth/front-auth.js'
+import { FrontAuth, REFUSED_MAX, UnknownTokenLimit } from '../../src/front-auth/front-auth.js'
 import { loginTrouble } from '../../src/front-auth/identity.js'
 import { introspect, issuerTrouble, readJwt } from '../../src/front-auth/issuer.js'
 import { principalOf } from '../../src/front-auth/claims.js'
@@ -512,4 +512,21 @@ describe('a principal', () => {
     const subjects = ['\ud800', '\ud801', '\ufffd', `${long}\ud800`, `${long}\ud801`]
     assert.equal(new Set(subjects.map((subject) => principalOf('https://a.example', subject))).size, 5)
   })
+})
+
+test('unknown tokens: tokens that were accepted do not count', () => {
+  const limit = new UnknownTokenLimit(() => 0)
+  for (let token = 0; token <= REFUSED_MAX; token++) {
+    assert(limit.admit('a'))
+    limit.accepted('a')
+  }
+})
+
+test('unknown tokens: a thousand networks are counted, and the oldest count makes room', () => {
+  const limit = new UnknownTokenLimit(() => 0)
+  for (let token = 0; token < REFUSED_MAX; token++) limit.admit('first')
+  for (let network = 1; network < 1000; network++) limit.admit(String(network))
+  assert.equal(limit.admit('first'), false)
+  limit.admit('one more')
+  assert.equal(limit.admit('first'), true)
 })

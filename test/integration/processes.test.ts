@@ -48,7 +48,8 @@ describe('what children see', () => {
   test('their environment is the allow-list, what they inherit and their own, and nothing else', async (t) => {
     const servers = {
       s: itServer(
-        { OWN: 'own ${IT_WANTED}', LANG: 'de' },
+        // No key of the configuration hides the chain of proxies.
+        { OWN: 'own ${IT_WANTED}', LANG: 'de', MCPS_PROXY_CHAIN: '' },
         { inheritEnv: ['IT_WANTED', 'https_proxy', 'NONE'] },
       ),
       all: itServer({}, { inheritEnv: true }),
