@@ -19,7 +19,6 @@ import { dirname } from 'node:path'
 import process from 'node:process'
 import { type JsonValue, readTree } from '../../src/ask/json-value.js'
 import { quote } from '../../src/jsonrpc/text.js'
-import { limits } from '../../src/limits.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { compareFrames } from '../../src/replay/compare.js'
 import { type Header, readHeader, sentContent } from '../../src/replay/transcript.js'
@@ -27,7 +26,7 @@ import { FrameReader, filled } from '../../src/replay/pattern.js'
 import { gatewayOf } from '../integration/support/gateway.js'
 import { parsed } from '../integration/support/json.js'
 import { HANG_MS } from '../integration/support/waiting.js'
-import { type Scope, reference } from '../replay/support.js'
+import { type Scope, patient, reference } from '../replay/support.js'
 import { Exchange, type Part } from './exchange.js'
 
 /** How long a response may take to end after its last expected part. */
@@ -47,9 +46,6 @@ export async function replayHttp(scope: Scope, file: string): Promise<void> {
   const { origin } = await gatewayOf(scope, { startupGraceMs: HANG_MS, ...Object(parsed(text)) }, patient)
   return replayLines(lines, new URL(`${origin}/mcp`))
 }
-
-/** The result of `initialize` waits for every server. */
-const patient = { limits: { ...limits, initializeGraceMs: HANG_MS } }
 
 /** Replays lines against a server that listens already. */
 export async function replayLines([head, ...lines]: readonly Buffer[], url: URL): Promise<void> {
