@@ -360,3 +360,18 @@ test('a server may answer in a batch', async (t) => {
   const { client } = await enter(it)
   assert.deepEqual(at((await client.call('s__t')).value, 'result'), { content: [] })
 })
+
+test('while initialize waits for servers, everything but a ping is answered after it, in order', async (t) => {
+  const it = await scripted(t, { late: {} }, () => undefined, {}, { startupGraceMs: 500 })
+  const party = await it.attach()
+  const { client } = party
+  void opening(party)
+  client.post('invalid/method', {}, 'unknown')
+  client.post('ping', {}, 'ping')
+  void opening(party)
+  client.send('{"jsonrpc":"2.0","id":"odd","method":1}')
+  client.post('logging/setLevel', { level: 'info' }, 'level')
+  await timed(it, client.request('shutdown', {}, 'shutdown'))
+  const order = client.heard.map(({ value }) => at(value, 'id') ?? at(value, 'method'))
+  assert.deepEqual(order, ['ping', 1, 'unknown', 2, 'odd', 'level', 'shutdown'])
+})

@@ -89,17 +89,17 @@ before(async () => {
 })
 
 describe('a task', () => {
-  test('of a client with a process of its own is asked about, ends, and gives its result', async () => {
+  test('of a client with a process of its own is asked about, takes no slot while its result is waited for, and ends', async () => {
     const client = await open(ASKABLE)
-    const answer = await begin(client, 'a__work')
-    assert.match(answer.text, /"task":\{"taskId":"a1","status":"working",.*"x-odd":"1.0"\}/)
-    assert.equal(await statusOf(client, 'a1'), 'working')
-    const result = about(client, 'result', 'a1')
-    await client.call('a__finish', { id: 'a1' })
-    assert.equal(textOf(await result), 'work a1')
+    const answer = await begin(client, 'one__work')
+    assert.match(answer.text, /"task":\{"taskId":"one1","status":"working",.*"x-odd":"1.0"\}/)
+    assert.equal(await statusOf(client, 'one1'), 'working')
+    const result = about(client, 'result', 'one1')
+    await client.call('one__finish', { id: 'one1' })
+    assert.equal(textOf(await result), 'work one1')
     const status = await client.notification('notifications/tasks/status')
     assert.equal(textAt(status.value, 'params', 'status'), 'completed')
-    assert.equal(await statusOf(client, 'a1'), 'completed')
+    assert.equal(await statusOf(client, 'one1'), 'completed')
   })
 
   test('is cancelled, which a cancelled tasks/result is not', async () => {
@@ -143,15 +143,6 @@ describe('a task', () => {
       const reports = client.count((heard) => at(heard, 'method') === 'notifications/progress')
       assert.equal(reports, 1)
     }
-  })
-
-  test('takes no slot of its server while its result is waited for', async () => {
-    const client = await open(ASKABLE)
-    const id = await begun(client, 'one__work')
-    const result = about(client, 'result', id)
-    await client.call('one__finish', { id })
-    assert.equal(textOf(await result), `work ${id}`)
-    await client.call('one__finish', { id })
   })
 
   test('is lost with its process, and who asks for it is told so', async () => {

@@ -7,20 +7,16 @@ import { CODES_MAX, CallMetrics, TOOLS_MAX } from '../../src/metrics/call-metric
 import { Metrics } from '../../src/metrics/metrics.js'
 import { Family, SERIES_MAX, countOf, exposition } from '../../src/metrics/registry.js'
 import { callEvent } from '../proxy/support/call-event.js'
-import { type ReadFamily, readExposition, samplesOf, sumOf } from './support/exposition.js'
+import { readExposition, samplesOf, sumOf } from './support/exposition.js'
 
 const FRONT = 'mcp_server_operation_duration_seconds'
 const UPSTREAM = 'mcp_client_operation_duration_seconds'
 
-function counting(hasTools = false): {
-  count: (members?: Partial<CallEvent>) => void
-  metrics: CallMetrics
-  page: () => readonly ReadFamily[]
-} {
+function counting(hasTools = false) {
   const metrics = new CallMetrics(hasTools)
   return {
     metrics,
-    count: (members) => void metrics.listeners.call?.(callEvent(members)),
+    count: (members?: Partial<CallEvent>) => void metrics.listeners.call?.(callEvent(members)),
     page: () => readExposition(exposition(metrics.families)),
   }
 }

@@ -329,11 +329,7 @@ test('with profiles, each client sees its own servers', (t) => {
 class Stopped extends Error {}
 
 /** Files of which one is new, one is a link, and one has another mode. */
-function prepared(t: TestContext): {
-  home: Home
-  before: Record<string, string>
-  link: string
-} {
+function prepared(t: TestContext) {
   const home = new Home(t)
   home.putClient('cursor', '{ "mcpServers": { "a": { "command": "a" } } }')
   const real = home.put('dotfiles/claude.json', '{ "mcpServers": { "b": { "command": "b" } } }')
