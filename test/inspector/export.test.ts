@@ -28,6 +28,8 @@ function ask({ port, headers }: Ui, method: string, path: string, body?: string)
   return send(port, { path, method, headers, ...(body !== undefined && { body }) })
 }
 
+const headerOf = (text: string): unknown => parsed(text.split('\n')[0] ?? '')
+
 test('an export replays without a difference where it is whole, and says what is missing where it is not', async (scope) => {
   const echo = nodeProgram('echo.mjs')
   const config = configFile(scope, { a: echo, b: echo }, { server: { ui: { history: '16MB' } } })
@@ -37,7 +39,6 @@ test('an export replays without a difference where it is whole, and says what is
   await proxy.client.open()
   for (const name of ['a__echo', 'b__echo']) await proxy.client.call(name, { message: name, password: '' })
   const { body: whole } = await ask(ui, 'POST', '/ui/export', '')
-  const headerOf = (text: string): unknown => parsed(text.split('\n')[0] ?? '')
   const members = ['redacted', 'cut', 'recorded'].map((member) => at(headerOf(whole), member))
   assert.deepEqual(members, [undefined, undefined, true])
   const file = join(scratch(scope), 'session.jsonl')

@@ -11,6 +11,32 @@ import { forms } from './support/asking.js'
 import { textAt } from './support/json.js'
 import { enter, scripted, simple } from './support/scripted.js'
 
+for (const file of ['reference.mjs', 'reference-stateless.mjs'])
+  for (const era of ['old', 'new'] as const)
+    test(`call events of a client of the ${era} era and ${file}`, async (t) => {
+      const rows: unknown[] = []
+      const call = (e: CallEvent): void => {
+        const sizes = (['arguments', 'result'] as const).map((part) => e.bytes(part)?.length ?? 0)
+        const isSized = e.argumentBytes === sizes[0] && e.resultBytes === sizes[1]
+        rows.push([e.clientName, e.revision, e.name, e.outcome, e.isToolError, e.code, isSized])
+      }
+      const { attach } = await libraryProxy(t, { s: nodeProgram(file) }, { on: { call } })
+      const { client } = await attach({ principal: 'ci' })
+      if (era === 'old') await client.open({}, '2025-11-25')
+      const meta = era === 'new' ? { _meta: claim({}, 'new') } : {}
+      for (const name of ['s__test_simple_text', 's__test_error_handling', 's__none'])
+        await client.request('tools/call', { name, arguments: { é: 1 }, ...meta })
+      await client.request('resources/read', { uri: 'test://nothing', ...meta })
+      const of = era === 'old' ? ['it', '2025-11-25'] : ['new', '2026-07-28']
+      const notFound = file === 'reference.mjs' ? -32002 : -32602
+      assert.deepEqual(rows, [
+        [...of, 's__test_simple_text', 'answered', false, undefined, true],
+        [...of, 's__test_error_handling', 'answered', true, undefined, true],
+        [...of, 's__none', 'refused', false, -32601, true],
+        [...of, 'test://nothing', 'error', false, notFound, true],
+      ])
+    })
+
 test('call events name the profile, and the transport of the front', async (t) => {
   const calls: CallEvent[] = []
   const profiles = { review: { tools: { allow: ['s__*'] } } }

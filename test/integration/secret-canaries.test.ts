@@ -200,15 +200,14 @@ test('no secret of the configuration or of a client is said anywhere', async (t)
     const { out, err } = await runCommand(args, env)
     return out + err
   }
+  const change = ['add', 'talker', '--force', '--config', file]
   const said: Readonly<Record<string, string>> = {
     stderr: stderr + JSON.stringify(proxy.client.heard) + proxy.client.invalid.join(),
     'the log file': logs.join('\n'),
     'what clients were told': answers.join('\n'),
     '--check': await run('--check', file),
     'doctor and its errors': await run('doctor', '--config', file),
-    'the lines of a change': await run(
-      ...['add', 'talker', '--force', '--config', file, '--env', `K=${secret['env']}`, '--', 'x'],
-    ),
+    'the lines of a change': await run(...change, '--env', `K=${secret['env']}`, '--', 'x'),
     'the names of secrets': `${await run('secret', 'list')}, ${await run('secret', 'remove', 'canari')}`,
     // The recording keeps the stdout of a program byte for byte: these lines are no frames.
     'the recording': readFileSync(record, 'utf8').replaceAll(/"junk64":"[^"]*"/g, ''),

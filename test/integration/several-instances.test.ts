@@ -252,14 +252,15 @@ describe('while the store is away', () => {
   })
 })
 
+/** Calls a tool: the HTTP status, the reason of an error and the field `Retry-After`. */
+const outcome = async ({ port }: Instance): Promise<unknown[]> => {
+  const params = { name: 's__nonce', arguments: { n: 'a' } }
+  const { status, headers, body } = await sendStateless(port, { method: 'tools/call', params })
+  return [status, at(messageIn(body), 'error', 'data', 'reason'), headers['retry-after']]
+}
+
 describe('a limit of two gateways', () => {
   const passed = [200, undefined, undefined]
-  /** Calls a tool: the HTTP status, the reason of an error and the field `Retry-After`. */
-  const outcome = async ({ port }: Instance): Promise<unknown[]> => {
-    const params = { name: 's__nonce', arguments: { n: 'a' } }
-    const { status, headers, body } = await sendStateless(port, { method: 'tools/call', params })
-    return [status, at(messageIn(body), 'error', 'data', 'reason'), headers['retry-after']]
-  }
 
   test('counts the calls of a principal together', async (t) => {
     const [one, two] = await instances(t, { more: { limits: [{ perMinute: 1, burst: 3 }] } })

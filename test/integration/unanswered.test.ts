@@ -89,13 +89,13 @@ describe('a server that ends before its answer', () => {
   })
 })
 
+/** The ids of the requests that were cancelled, as the server knows them. */
+const cancelled = ({ asked }: Stage): string[] =>
+  asked('notifications/cancelled').map(({ params }) => JSON.stringify(at(params, 'requestId')))
+
 describe('a server that takes too long', () => {
   // The first call would load the module otherwise, while simulated time passes.
   before(() => import('../../src/mcp/arguments/argument-validator.js'))
-
-  /** The ids of the requests that were cancelled, as the server knows them. */
-  const cancelled = ({ asked }: Stage): string[] =>
-    asked('notifications/cancelled').map(({ params }) => JSON.stringify(at(params, 'requestId')))
 
   test('for a list has it cancelled, and the other lists are there', async (t) => {
     const made = await stage(t, { startTimeout: 2000 }, (method) => method === 'tools/list')

@@ -22,7 +22,7 @@ import { Spawned, spawnGateway } from '../integration/support/spawned.js'
 import { HANG_MS, until } from '../integration/support/waiting.js'
 import { type Scope, scripted } from '../transports/support/scripted.js'
 
-export { type Scope, cli, patientCli, root }
+export { type Scope, cli, root }
 export const fixtures: string = join(root, 'spec-fixtures')
 export const programs: string = join(root, 'test', 'programs')
 
