@@ -93,9 +93,8 @@ test('requests without a session count by who sends them, not by the connections
   const callers: number[] = []
   proxy.on('client', ({ name, state }) => void (state === 'attached' && attached.push(name)))
   proxy.on('call', ({ client }) => callers.push(client))
-  for (const name of ['ann', 'bob', 'ann']) {
+  for (const name of ['ann', 'bob', 'ann'])
     await sendStateless(port, { method: 'tools/list', params: { _meta: claim({}, name) } })
-  }
   assert.deepEqual(attached, ['ann', 'bob'])
   const [first, second, third] = callers
   assert.deepEqual([callers.length, first === third, first === second], [3, true, false])

@@ -144,13 +144,12 @@ describe('kill -9 in the moment of a fork', { skip, concurrency: false }, () => 
     ['takes along a server that was forked a moment before', (mark) => tree(mark)],
     ['takes along what a server has started that is gone itself', leaving],
   ]
-  for (const [title, server] of cases) {
+  for (const [title, server] of cases)
     test(title, async (t) => {
       const mark = newMark(t, 'fork')
       assert.equal(await killedInTheFork(server(mark)).exited, 'SIGKILL')
       assert.deepEqual(await leftAfter(mark, HANG_MS), [])
     })
-  }
 
   test('takes along a server whose program begins when the guardian has looked already', async (t) => {
     const mark = newMark(t, 'late')

@@ -53,9 +53,8 @@ describe('frames that are equal', () => {
       '[{"id":2,"result":2},{"id":1,"result":7}]',
     ],
   ]
-  for (const [title, expected, came, mode] of cases) {
+  for (const [title, expected, came, mode] of cases)
     it(title, () => assert.equal(compare(expected, came, mode).kind, 'equal'))
-  }
 })
 
 describe('where frames differ', () => {
@@ -86,7 +85,7 @@ describe('where frames differ', () => {
     ['in a batch', '[{"id":1,"r":1},{"id":2}]', '[{"id":2},{"id":1,"r":3}]', '$[1].r is another value', 22],
     ['a batch that lacks an answer', '[{"id":1},{"id":2}]', '[{"id":1}]', '$[1] is missing', 9],
   ]
-  for (const [title, expected, came, where, offset, mode] of cases) {
+  for (const [title, expected, came, where, offset, mode] of cases)
     it(title, () => {
       const verdict = compare(expected, came, mode)
       assert(verdict.kind === 'different')
@@ -94,7 +93,6 @@ describe('where frames differ', () => {
       assert.equal(`${path} ${problem}`, where)
       assert.equal(verdict.difference.offset, offset)
     })
-  }
 })
 
 describe('times that differ', () => {
@@ -106,9 +104,8 @@ describe('times that differ', () => {
     ['on Monday', 'on 2026-01-03', 1],
     ['10:00', '11:00', 0],
   ]
-  for (const [expected, came, count] of cases) {
+  for (const [expected, came, count] of cases)
     it(`${expected} / ${came}`, () => assert.equal(differingTimes(expected, came), count))
-  }
 
   it('count only where they are let', () => {
     const [before, now] = ['{"a":"on 2026-01-02"}', '{"a":"on 2026-01-03"}'].map((text) => Buffer.from(text))
@@ -195,14 +192,13 @@ describe('mistakes in a transcript', () => {
     ['a wrong expression', ['{"mcps":1}', '{"dir":"out","frame":"$match:("}'], /:2: "\$match:\(":/],
     ['a name without a value', ['{"mcps":1}', '{"dir":"in","frame":"$id:x"}'], /:2: "\$id:x" is sent, but/],
   ]
-  for (const [title, lines, want] of cases) {
+  for (const [title, lines, want] of cases)
     it(title, () =>
       assert.throws(
         () => transcriptOf(...lines),
         (error) => error instanceof TranscriptError && want.test(error.message),
       ),
     )
-  }
 })
 
 describe('a recording', () => {
@@ -357,7 +353,7 @@ describe('what a transcript names', () => {
 })
 
 describe('the fixtures', () => {
-  for (const name of readdirSync(fixtures).filter((each) => each.endsWith('.jsonl'))) {
+  for (const name of readdirSync(fixtures).filter((each) => each.endsWith('.jsonl')))
     it(basename(name, '.jsonl'), async () => {
       const file = join(fixtures, name)
       // The exit code is that of the command.
@@ -366,7 +362,6 @@ describe('the fixtures', () => {
       assert.equal(code, 0, out)
       assert.match(out, /^1 passed, 0 failed \(\d+ frames compared\)\n$/)
     })
-  }
 })
 
 it('what was recorded replays without editing: questions of a server under other ids', async () => {

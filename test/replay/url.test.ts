@@ -27,7 +27,7 @@ describe('the fixtures, over HTTP', () => {
   // One for each way in which a message comes over HTTP. `http-transcripts` has the transcripts of the front itself.
   const names =
     'cancelled error-timeout logging-setlevel n-driven n-listen n-tasks progress revision-2025-03-26-batch sampling tools-list-changed'
-  for (const name of names.split(' ')) {
+  for (const name of names.split(' '))
     it(name, async () => {
       const { code, out } = await run(join(fixtures, `${name}.jsonl`), { http: true })
       assert.equal(code, 0, out)
@@ -36,7 +36,6 @@ describe('the fixtures, over HTTP', () => {
         /^(?:1 passed, 0 failed \(\d+ frames compared\)|skip .*: it needs stdio \(.*\), and this is HTTP\n0 passed, 0 failed, 1 skipped.*)\n$/,
       )
     })
-  }
 })
 
 describe('replay --url', () => {
