@@ -30,14 +30,14 @@ test('--stdio writes a line for each call of its client', async (t) => {
   assert.equal(await exited, 0)
   const text = readFileSync(file, 'utf8')
   const lines = text.trimEnd().split('\n').map(parsed)
-  assert.deepEqual(
-    lines.map((line) => ['clientName', 'transport', 'item', 'outcome', 'reason'].map((key) => at(line, key))),
-    [
-      ['it', 'stdio', 'nonce', 'answered', undefined],
-      ['it', 'stdio', 'seen', 'answered', undefined],
-      ['it', 'stdio', 'seen', 'refused', 'rate-limited'],
-    ],
+  const rows = lines.map((line) =>
+    ['clientName', 'transport', 'item', 'outcome', 'reason'].map((key) => at(line, key)),
   )
+  assert.deepEqual(rows, [
+    ['it', 'stdio', 'nonce', 'answered', undefined],
+    ['it', 'stdio', 'seen', 'answered', undefined],
+    ['it', 'stdio', 'seen', 'refused', 'rate-limited'],
+  ])
   assert.equal(textAt(lines[0], 'arguments'), '{"n":"[redacted]"}')
   assert(!text.includes(secret))
   assert.equal(statSync(file).mode & 0o777, 0o600)

@@ -47,12 +47,11 @@ describe('arguments', () => {
     [['{"a":'], /the arguments are not JSON: \{"a":; write \{"key":"value"\}/],
     [['{}', 'a=1'], /no other argument may follow the JSON object/],
   ] as const)
-    test(`${words.join(' ')} is refused`, () => {
+    test(`${words.join(' ')} is refused`, () =>
       assert.throws(
         () => read(...words),
         (error) => error instanceof Failure && error.exitCode === 2 && problem.test(error.message),
-      )
-    })
+      ))
 })
 
 function raw(value: unknown): JsonValue {
@@ -189,10 +188,8 @@ describe('a server of ours', () => {
 
   test('every page of a list is shown', async (t) => {
     const { out } = await run(t, { s: nodeProgram('small.mjs hinted', { HINTED_MS: '0' }, {}) }, 'tools')
-    assert.deepEqual(
-      out.split('\n').map((line) => line.split(' ')[0]),
-      ['s__one', 's__two', ''],
-    )
+    const firstWords = out.split('\n').map((line) => line.split(' ')[0])
+    assert.deepEqual(firstWords, ['s__one', 's__two', ''])
   })
 
   test('a list names the servers that it lacks, and a call of one of their tools says why', async (t) => {

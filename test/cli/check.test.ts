@@ -56,6 +56,9 @@ describe('--check', () => {
     const { exitCode, text } = await checked([path], env)
     assert.equal(exitCode, 0)
     assert.match(text, /warning: group "default" of this file is served already by/)
+    const { code, err } = await runCommand(['--stdio', '--config', path], env)
+    assert.equal(code, 2)
+    assert.match(err, /is served already by the proxy that started this one/)
   })
 
   const programs: [string, unknown, RegExp | undefined][] = [

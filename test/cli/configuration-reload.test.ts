@@ -18,8 +18,8 @@ import { cli, itServer } from '../integration/support/programs.js'
 import {
   type Scope,
   type Servers,
-  type Spawned,
   scratch,
+  spawnGateway,
   spawnProgram,
 } from '../integration/support/spawned.js'
 import { gone, until, untilAnswered } from '../integration/support/waiting.js'
@@ -30,18 +30,8 @@ const b = itServer({ IT_NAME: 'b' })
 
 const text = (servers: Servers, more: object = {}): string => JSON.stringify({ ...more, mcpServers: servers })
 
-interface Running {
-  readonly proxy: Spawned
-  readonly client: RawClient
-  readonly folder: string
-  readonly file: string
-}
-
 /** `--stdio` with server `a`, after it has noticed a first change of its file. */
-async function running(
-  t: Scope,
-  make: (file: string, first: string) => void = writeFileSync,
-): Promise<Running> {
+async function running(t: Scope, make: (file: string, first: string) => void = writeFileSync) {
   const folder = scratch(t)
   const file = join(folder, 'config.json')
   make(file, text({ a }))
@@ -146,10 +136,8 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
     proxy.child.kill('SIGHUP')
     await until(() => count(proxy.stderr, problem) === 3)
     assert.equal(await client.pidOf('a__nonce'), before)
-    assert.equal(
-      client.count((value) => textAt(value, 'method').includes('list_changed')),
-      0,
-    )
+    const changes = client.count((value) => textAt(value, 'method').includes('list_changed'))
+    assert.equal(changes, 0)
     writeFileSync(file, text({ a }, { schemas: {} }))
     await until(() => proxy.stderr.includes('schemas'))
     assert.equal(await client.pidOf('a__nonce'), before)
@@ -212,38 +200,24 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
 
 const pid = (answer: string): string | undefined => /\\"pid\\":(\d+)/.exec(answer)?.[1]
 
-describe('mcps-proxy --http follows its configuration file', () => {
-  test('schemas, token and servers change; processes and the port do not', async (t) => {
-    const file = join(scratch(t), 'config.json')
-    const write = (server: object, schemas: Readonly<Record<string, Servers>>): void => {
-      const all = Object.entries(schemas).map(([name, mcpServers]) => [name, { mcpServers }])
-      writeFileSync(
-        file,
-        JSON.stringify({ server: { port: 0, ...server }, schemas: Object.fromEntries(all) }),
-      )
-    }
-    write({}, { default: { a } })
-    const proxy = spawnProgram(t, process.execPath, [cli, '--http', '--config', file])
-    t.after(() => void proxy.child.kill('SIGTERM'))
-    await until(() => proxy.stderr.includes('/api/status'))
-    const port = Number(/http:\/\/[^\s/]+:(\d+)/.exec(proxy.stderr)?.[1])
-    const body = message('tools/call', 1, { name: 'a__nonce', arguments: { n: '' } })
-    const before = pid((await send(port, { body })).body)
-    assert(before !== undefined)
-    write({ token: 'a-token', port: 1 }, { default: { b, a }, more: { a } })
-    proxy.child.kill('SIGHUP')
-    await until(() => proxy.stderr.includes('server.port has changed, which needs a restart'))
-    const headers = { authorization: 'Bearer a-token' }
-    const answers = (status: number, path?: string) => async (): Promise<boolean> =>
-      (await send(port, { body, ...(path !== undefined && { path, headers }) })).status === status
-    await untilAnswered(answers(401), () => proxy.stderr)
-    assert.equal(pid((await send(port, { body, headers })).body), before)
-    const more = await send(port, { path: '/api/more/mcp', body, headers })
-    assert.notEqual(pid(more.body), before)
-    write({ token: 'a-token' }, { default: { b, a } })
-    await untilAnswered(answers(404, '/api/more/mcp'), () => proxy.stderr)
-    assert.equal(pid((await send(port, { body, headers })).body), before)
-    proxy.child.kill('SIGTERM')
-    assert.equal(await proxy.exited, 0)
-  })
+test('mcps-proxy --http follows its configuration file: token and servers change; processes and the port do not', async (t) => {
+  const file = join(scratch(t), 'config.json')
+  const write = (server: object, servers: Servers): void =>
+    writeFileSync(file, text(servers, { server: { port: 0, ...server } }))
+  write({}, { a })
+  const { proxy, port } = await spawnGateway(t, ['--http', '--config', file])
+  const body = message('tools/call', 1, { name: 'a__nonce', arguments: { n: '' } })
+  const before = pid((await send(port, { body })).body)
+  assert(before !== undefined)
+  write({ token: 'a-token', port: 1 }, { b, a })
+  proxy.child.kill('SIGHUP')
+  await until(() => proxy.stderr.includes('server.port has changed, which needs a restart'))
+  const headers = { authorization: 'Bearer a-token' }
+  await untilAnswered(
+    async () => (await send(port, { body })).status === 401,
+    () => proxy.stderr,
+  )
+  assert.equal(pid((await send(port, { body, headers })).body), before)
+  proxy.child.kill('SIGTERM')
+  assert.equal(await proxy.exited, 0)
 })

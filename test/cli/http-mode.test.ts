@@ -5,7 +5,7 @@ import { resolveConfig } from '../../src/config/config.js'
 import { noPaint } from '../../src/log/lines.js'
 import { version } from '../../src/version.js'
 import { cli, time } from '../integration/support/programs.js'
-import { type Scope, Spawned, configFile } from '../integration/support/spawned.js'
+import { Spawned, configFile, spawnGateway } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
 import { message, send } from '../transports/support/http.js'
 import { runCommand } from './support/in-process.js'
@@ -45,18 +45,6 @@ JSON-RPC 2.0 ready: POST to http://127.0.0.1:1/mcp, Ctrl-C ends
   )
 })
 
-interface Running {
-  readonly port: number
-  readonly proxy: Spawned
-}
-
-async function start(scope: Scope, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Running> {
-  const proxy = new Spawned(process.execPath, [cli, ...args], { env: { ...process.env, ...env } })
-  scope.after(() => proxy.kill())
-  await until(() => proxy.stderr.includes('/api/status'))
-  return { proxy, port: Number(/http:\/\/[^\s/]+:(\d+)/.exec(proxy.stderr)?.[1]) }
-}
-
 describe('mcps-proxy on HTTP', () => {
   test('does not open itself to the network without a token', async (t) => {
     const file = configFile(t, { Time: time })
@@ -64,16 +52,23 @@ describe('mcps-proxy on HTTP', () => {
     assert.deepEqual([refused.code, refused.out], [2, ''])
     assert.match(refused.err, /MCPS_PROXY_TOKEN.*--allow-unauthenticated/)
     const token = 'tok-0123456789'
-    const closed = await start(t, ['-c', file, '--host', '0.0.0.0', '--port', '0'], {
-      MCPS_PROXY_TOKEN: token,
-    })
+    const env = { ...process.env, MCPS_PROXY_TOKEN: token }
+    const closed = await spawnGateway(t, ['-c', file, '--host', '0.0.0.0', '--port', '0'], { env })
     assert.equal((await send(closed.port, { body: message('ping', 1) })).status, 401)
     const headers = { authorization: `Bearer ${token}` }
     assert.equal((await send(closed.port, { body: message('ping', 1), headers })).status, 200)
     closed.proxy.child.kill('SIGTERM')
     await closed.proxy.exited
     assert.ok(!closed.proxy.stderr.includes(token))
-    const open = await start(t, ['-c', file, '--host', '0.0.0.0', '-p', '0', '--allow-unauthenticated'])
+    const open = await spawnGateway(t, [
+      '-c',
+      file,
+      '--host',
+      '0.0.0.0',
+      '-p',
+      '0',
+      '--allow-unauthenticated',
+    ])
     assert.equal((await send(open.port, { body: message('ping', 1) })).status, 200)
     assert.match(open.proxy.stderr, /POST to http:\/\/127\.0\.0\.1:\d+\/mcp/, 'an address that can be used')
     assert.match(open.proxy.stderr, /"level":"warn".*no token: everybody who can reach 0\.0\.0\.0/)
@@ -81,7 +76,7 @@ describe('mcps-proxy on HTTP', () => {
 
   test('serves on for the drain delay while it is not ready; another signal ends it at once', async (t) => {
     const file = configFile(t, { Time: time }, { server: { port: 0, drainDelay: 3_600_000 } })
-    const { port, proxy } = await start(t, ['-c', file])
+    const { port, proxy } = await spawnGateway(t, ['-c', file])
     const ready = async (): Promise<number> => (await send(port, { path: '/ready', method: 'GET' })).status
     assert.equal(await ready(), 200)
     proxy.child.kill('SIGTERM')

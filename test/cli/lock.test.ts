@@ -4,41 +4,29 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { at, listAt, parsed, textAt } from '../integration/support/json.js'
+import { toolNames } from '../integration/support/client.js'
+import { at, parsed, textAt } from '../integration/support/json.js'
 import { cli, everything, itEcho, memory } from '../integration/support/programs.js'
 import { type Ran, type Scope, type Servers, scratch, spawnProgram } from '../integration/support/spawned.js'
-import { untilAnswered } from '../integration/support/waiting.js'
+import { until, untilAnswered } from '../integration/support/waiting.js'
 import { runCommand } from './support/in-process.js'
 import { claim } from '../integration/support/claim.js'
-
-interface Machine {
-  readonly folder: string
-  readonly file: string
-  readonly lock: string
-  run(...args: readonly string[]): Promise<Ran>
-  lists(...tools: readonly object[]): void
-}
 
 const echo = { name: 'give', description: 'Gives', inputSchema: { type: 'object' } }
 const take = { name: 'take', description: 'Takes', inputSchema: { type: 'object' } }
 const poisoned = { ...echo, description: 'Gives\u200b all' }
 
-function machine(
-  t: Scope,
-  servers: Servers = {},
-  more: object = {},
-  env: Record<string, string> = {},
-): Machine {
+function machine(t: Scope, servers: Servers = {}, more: object = {}) {
   const folder = scratch(t)
   const [file, lock, list] = ['config.json', 'mcps.lock', 'list.json'].map((name) => join(folder, name))
   assert(file !== undefined && lock !== undefined && list !== undefined)
-  const all = { s: itEcho({ IT_LIST: list, ...env }), ...servers }
+  const all = { s: itEcho({ IT_LIST: list }), ...servers }
   writeFileSync(file, JSON.stringify({ ...more, mcpServers: all }))
   const lists = (...tools: readonly object[]): void => writeFileSync(list, JSON.stringify(tools))
   lists(take, echo)
-  const run: Machine['run'] = (...args) =>
+  const run = (...args: readonly string[]): Promise<Ran> =>
     runCommand([...args, '--config', file], { ...process.env, HOME: folder })
-  return { folder, file, lock, run, lists }
+  return { folder, file, lock, list, run, lists }
 }
 
 describe('lock', () => {
@@ -67,7 +55,6 @@ describe('lock', () => {
     assert.match(none.out, /s: not locked yet; mcps-proxy lock does that/)
     assert(!existsSync(it.lock))
     assert.equal((await it.run('lock')).code, 0)
-    assert.equal((await it.run('lock', '--check')).code, 0)
     it.lists(take, poisoned, { ...take, name: 'more' })
     const text = readFileSync(it.lock, 'utf8')
     const changed = await it.run('lock', '--check')
@@ -158,28 +145,33 @@ describe('lock', () => {
   })
 })
 
-for (const [title, isStateless, env] of [
-  ['a client with a handshake and a server with sessions', false, {}],
-  ['a client without one and a server without one', true, { IT_STATELESS: '1' }],
-] as const)
-  test(`${title}: what is hidden is refused, and shown once it is accepted`, async (t) => {
-    const it = machine(t, {}, { lock: { onChange: 'hide' } }, env)
-    assert.equal((await it.run('lock')).code, 0)
-    it.lists(take, poisoned)
-    const own = { env: { ...process.env, HOME: it.folder } }
-    const proxy = spawnProgram(t, process.execPath, [cli, '--stdio', '--config', it.file], own)
-    const meta = isStateless ? { _meta: claim({}) } : {}
-    if (!isStateless) await proxy.client.open()
-    const names = async (): Promise<string> => {
-      const { value } = await proxy.client.request('tools/list', meta)
-      return listAt(value, 'result', 'tools')
-        .map((each) => textAt(each, 'name'))
+const isChange = (value: unknown): boolean => at(value, 'method') === 'notifications/tools/list_changed'
+
+test('what is hidden is refused, and shown once it is accepted: with sessions on both sides, and with none', async (t) => {
+  const it = machine(t)
+  const servers = { s: itEcho({ IT_LIST: it.list }), n: itEcho({ IT_LIST: it.list, IT_STATELESS: '1' }) }
+  writeFileSync(it.file, JSON.stringify({ lock: { onChange: 'hide' }, mcpServers: servers }))
+  assert.equal((await it.run('lock')).code, 0)
+  it.lists(take, poisoned)
+  const own = { env: { ...process.env, HOME: it.folder } }
+  const { client } = spawnProgram(t, process.execPath, [cli, '--stdio', '--config', it.file], own)
+  await client.open()
+  for (const [server, meta] of [
+    ['s', {}],
+    ['n', { _meta: claim({}) }],
+  ] as const) {
+    const names = async (): Promise<string> =>
+      toolNames(await client.request('tools/list', meta))
+        .filter((name) => name.startsWith(`${server}__`))
         .join()
-    }
     // Until the server has started, the accepted list of the last run is shown.
-    await untilAnswered(async () => (await names()) === 's__take')
-    const { value } = await proxy.client.request('tools/call', { name: 's__give', arguments: {}, ...meta })
+    await untilAnswered(async () => (await names()) === `${server}__take`)
+    const params = { name: `${server}__give`, arguments: {}, ...meta }
+    const { value } = await client.request('tools/call', params)
     assert.match(textAt(value, 'error', 'message'), /the tool 'give' is not as it was accepted \(changed\)/)
-    assert.equal((await it.run('lock', '--accept', 's')).code, 0)
-    await untilAnswered(async () => (await names()) === 's__take,s__give')
-  })
+    const told = client.count(isChange)
+    await it.run('lock', '--accept', server)
+    if (server === 's') await until(() => client.count(isChange) > told)
+    await untilAnswered(async () => (await names()) === `${server}__take,${server}__give`)
+  }
+})

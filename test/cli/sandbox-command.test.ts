@@ -9,9 +9,10 @@ import type { RawClient } from '../integration/support/client.js'
 import { at, listAt } from '../integration/support/json.js'
 import { clientOf } from '../integration/support/library.js'
 import { cli } from '../integration/support/programs.js'
-import { type Ran, type Scope, type Spawned, spawnProgram } from '../integration/support/spawned.js'
+import { type Ran, type Scope, spawnProgram } from '../integration/support/spawned.js'
 import { until, untilAnswered } from '../integration/support/waiting.js'
 import { FakeMicrosandbox } from '../sandbox/support/fake-microsandbox.js'
+import { message } from '../transports/support/http.js'
 import { runCommand } from './support/in-process.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-command-'))
@@ -23,19 +24,7 @@ function fakeFor(t: Scope): FakeMicrosandbox {
   return fake
 }
 
-interface Serving {
-  readonly spawned: Spawned
-  readonly url: string
-  /** Stops the command and with it every session. */
-  readonly end: () => Promise<void>
-}
-
-async function serving(
-  t: Scope,
-  fake: FakeMicrosandbox,
-  args: readonly string[],
-  env: object,
-): Promise<Serving> {
+async function serving(t: Scope, fake: FakeMicrosandbox, args: readonly string[], env: object) {
   const own = { env: { PATH: process.env['PATH'], HOME: folder, ...env } }
   const spawned = spawnProgram(t, process.execPath, [cli, 'sandbox', ...args], own)
   const origin = /POST to (http:\/\/\S+?)\/mcp/
@@ -55,14 +44,16 @@ async function json(url: string, init?: RequestInit): Promise<unknown> {
   return (await fetch(url, init)).json()
 }
 
-function call(url: string, name: string, args: object): Promise<unknown> {
-  const params = { name, arguments: args }
+function ask(url: string, method: string, params: object = {}): Promise<unknown> {
   return json(`${url}/mcp`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+    body: message(method, 1, params),
   })
 }
+
+const call = (url: string, name: string, args: object): Promise<unknown> =>
+  ask(url, 'tools/call', { name, arguments: args })
 
 async function run(raw: RawClient, code: string): Promise<unknown> {
   const { value } = await raw.call('py__execute_code', { code, session_id: 's' })
@@ -161,11 +152,7 @@ describe('mcps-proxy sandbox', () => {
     await untilAnswered(async () => (await page()) === 5)
     assert.match(String(await code('x')), /NameError/)
     assert.equal(fake.running.size, 1, 'the session before has ended')
-    const listed = await json(`${url}/mcp`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
-    })
+    const listed = await ask(url, 'tools/list')
     const names = listAt(listed, 'result', 'tools').map((tool) => at(tool, 'name'))
     assert.deepEqual(names.slice(0, 2), ['execute_code', 'execute_command'])
     assert.equal(names.length, 5)
@@ -221,10 +208,8 @@ describe('mcps-proxy sandbox', () => {
     const { value } = await bob.call('py__execute_code', { code: 'x', session_id: 's' }, meta)
     assert.equal(at(value, 'result', 'content', 0, 'text'), 'bob\n', 'no client says whose it is')
     assert.equal(fake.running.size, 3)
-    assert.deepEqual(
-      proxy.status().map(({ kind, state, tools }) => [kind, state, tools]),
-      [['sandbox', 'connected', 8]],
-    )
+    const states = proxy.status().map(({ kind, state, tools }) => [kind, state, tools])
+    assert.deepEqual(states, [['sandbox', 'connected', 8]])
     await proxy.close()
     assert.equal(fake.running.size, 0)
   })

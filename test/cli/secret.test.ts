@@ -35,10 +35,7 @@ describe('secret', () => {
       out: 'github is removed\n',
       err: '',
     })
-    assert.equal(
-      [set, list].some(({ out, err }) => `${out}${err}`.includes('canary-value')),
-      false,
-    )
+    assert(![set, list].some(({ out, err }) => `${out}${err}`.includes('canary-value')))
   })
 
   const mistakes: readonly (readonly [title: string, args: readonly string[], why: RegExp])[] = [

@@ -13,13 +13,10 @@ import { at, numberAt, parsed, textAt } from '../integration/support/json.js'
 import { until } from '../integration/support/waiting.js'
 import { EventReader, message, messageIn, open, send } from '../transports/support/http.js'
 
-interface HeldSocket {
-  readonly fd: number
-  readonly port: number
-}
+type HeldSocket = ReturnType<typeof heldSocket>
 
 /** A socket that is bound here. Only the programs that inherit it accept on it. */
-function heldSocket(scope: Scope, host = '127.0.0.1'): HeldSocket {
+function heldSocket(scope: Scope, host = '127.0.0.1') {
   const made: unknown = Reflect.apply(Reflect.get(net, '_createServerHandle'), net, [host, 0, 4])
   assert(typeof made === 'object' && made !== null)
   const address = {}
@@ -28,20 +25,8 @@ function heldSocket(scope: Scope, host = '127.0.0.1'): HeldSocket {
   return { fd: numberAt(made, 'fd'), port: numberAt(address, 'port') }
 }
 
-interface Successive {
-  readonly ready: Promise<void>
-  readonly exited: Promise<number | null>
-  readonly stderr: () => string
-  end(): void
-}
-
 /** Starts the gateway on the socket. `command` runs it. */
-function start(
-  scope: Scope,
-  { fd }: HeldSocket,
-  file: string,
-  command = 'LISTEN_PID=$$ exec "$@"',
-): Successive {
+function start(scope: Scope, { fd }: HeldSocket, file: string, command = 'LISTEN_PID=$$ exec "$@"') {
   const args = ['-c', command, 'sh', process.execPath, cli, 'http', '--config', file]
   const child = spawn('/bin/sh', args, {
     cwd: root,
@@ -137,10 +122,8 @@ describe('a gateway on a socket that it was given', { skip: process.platform ===
 
     // Servers get neither the variables nor the socket.
     const env = saidIn((await send(port, { body: call('env') })).body)
-    assert.deepEqual(
-      Object.keys(Object(env)).filter((name) => name.startsWith('LISTEN_')),
-      [],
-    )
+    const inherited = Object.keys(Object(env)).filter((name) => name.startsWith('LISTEN_'))
+    assert.deepEqual(inherited, [])
     const pid = numberAt(saidIn((await send(port, { body: call('nonce') })).body), 'pid')
     if (process.platform === 'linux')
       assert(!filesOf(pid).includes(readlinkSync(`/proc/self/fd/${socket.fd}`)), 'the socket')

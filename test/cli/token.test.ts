@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { promisify } from 'node:util'
+
 import { readJson } from '../../src/config/json-syntax.js'
 import { at } from '../integration/support/json.js'
-import { cli } from '../integration/support/programs.js'
+
 import { type Ran, type Scope, scratch } from '../integration/support/spawned.js'
 import { runCommand } from './support/in-process.js'
 
@@ -47,17 +47,6 @@ describe('token', () => {
     )
     assert.equal((await run(folder, 'revoke', 'ci')).out, 'ci is revoked\n')
     assert.equal((await run(folder, 'list')).out, 'other  everything; does not expire\n')
-  })
-
-  test('two commands at the same time keep both changes', async (t: Scope) => {
-    const folder = home(t)
-    const create = promisify(execFile)
-    const env = { PATH: process.env['PATH'], HOME: folder }
-    await Promise.all(
-      ['a', 'b', 'c'].map((name) => create(process.execPath, [cli, 'token', 'create', name], { env })),
-    )
-    assert.equal((await run(folder, 'list')).out.match(/^[abc] /gm)?.length, 3)
-    assert.deepEqual(readdirSync(join(folder, '.mcps-proxy')), ['config.json'])
   })
 
   test('the first one and the last one say what they mean for all clients', async (t: Scope) => {

@@ -16,14 +16,7 @@ const configured = (more: object, a: object = {}): Configuration =>
     { source: 'test', folder: '/', env: {} },
   )
 
-interface Watched {
-  readonly told: string[]
-  readonly patterns: UnmatchedPatterns
-  readonly ready: (server: string, tools: readonly string[]) => void
-  readonly failed: (server: string) => void
-}
-
-function watched(config: Configuration): Watched {
+function watched(config: Configuration) {
   const told: string[] = []
   const patterns = new UnmatchedPatterns(config, ({ level, message }) => {
     told.push(message.replace('configuration: ', `${level} `).replace(/, which[^;]*/, ''))
@@ -37,11 +30,12 @@ function watched(config: Configuration): Watched {
   return {
     told,
     patterns,
-    ready: (server, tools) => {
+    ready: (server: string, tools: readonly string[]) => {
       const names = { tools, prompts: [], resources: [], templates: [] }
       heard({ ...of, ...facts, server, tools: tools.length, names })
     },
-    failed: (server) => heard({ ...of, state: 'failed', server, reason: 'exited', message: 'exited' }),
+    failed: (server: string) =>
+      heard({ ...of, state: 'failed', server, reason: 'exited', message: 'exited' }),
   }
 }
 

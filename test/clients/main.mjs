@@ -1,4 +1,4 @@
-// What clients that others wrote see of servers that others wrote, in their first list of tools.
+// The first lists of tools that clients by other authors get of servers by other authors.
 //
 // usage: node test/clients/main.mjs [CLIENT...]
 //        node test/clients/main.mjs --install        only brings their packages here, some 700
@@ -78,7 +78,7 @@ const servers = (folder) => ({
   },
 })
 
-/** The environment of a user who has nothing but PATH, with a home folder of its own. */
+/** The environment of a user who has nothing but PATH, and a new home folder. */
 const environment = (folder) => ({ PATH: process.env.PATH, HOME: folder, DO_NOT_TRACK: '1' })
 
 /** One client with one program: what it said of its first list, or why it has none. */

@@ -40,7 +40,7 @@ const warningsOf = ({ warnings }: Configuration): string[] =>
 
 describe('a file of VS Code', () => {
   const text = `{
-    // What the editor asks for.
+    // Servers of the editor.
     "servers": {
       "local": {
         "type": "stdio",
@@ -83,10 +83,8 @@ describe('a file of VS Code', () => {
       EMPTY: '',
       TOKEN: 'secret-value',
     })
-    assert.deepEqual(
-      ['secret-value', 'some words'].filter((value) => !server.secrets.includes(value)),
-      [],
-    )
+    const unhidden = ['secret-value', 'some words'].filter((value) => !server.secrets.includes(value))
+    assert.deepEqual(unhidden, [])
     assert.deepEqual(remote(config, 1).headers, { 'X-Key': 'secret-value' })
     assert.deepEqual(warningsOf(config), [
       'servers.local.envFile|has a line with "=" that is not like NAME=value and is ignored',

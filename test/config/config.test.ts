@@ -189,13 +189,14 @@ describe('a configuration', () => {
       describe: undefined,
     })
     assert.deepEqual([...config.schemas.keys()], ['default', 'workspace'])
-    assert.deepEqual(
-      [...config.schemas.values()].map(({ enabled, servers }) => [enabled, servers.map(({ name }) => name)]),
-      [
-        [true, ['a', 'b']],
-        [false, ['a']],
-      ],
-    )
+    const enabled = [...config.schemas.values()].map(({ enabled, servers }) => [
+      enabled,
+      servers.map(({ name }) => name),
+    ])
+    assert.deepEqual(enabled, [
+      [true, ['a', 'b']],
+      [false, ['a']],
+    ])
     const rules = [...config.schemas.values()].map(({ servers }) => servers.map(({ confirm }) => confirm))
     assert.deepEqual(rules, [[full.confirm, []], [['a_*']]])
     const [shared] = config.schemas.get('workspace')?.servers ?? []
@@ -298,13 +299,11 @@ describe('a configuration', () => {
     const result = readJson(text)
     const config = read(result.kind === 'value' ? result.value : undefined)
     const servers = config.schemas.get('default')?.servers ?? []
-    assert.deepEqual(
-      servers.map(({ name, prefix }) => [name, prefix]),
-      [
-        ['__proto__', true],
-        ['constructor', true],
-      ],
-    )
+    const named = servers.map(({ name, prefix }) => [name, prefix])
+    assert.deepEqual(named, [
+      ['__proto__', true],
+      ['constructor', true],
+    ])
     const [first] = servers
     assert.deepEqual(first?.kind === 'stdio' && Object.entries(first.env), [
       ['__proto__', 'v'],
@@ -340,11 +339,9 @@ describe('an audit', () => {
     })
 })
 
-describe('a limit', () => {
-  test('is for every client and every tool, and lets as many calls come at once as in a minute', () => {
-    const { limits } = read({ mcpServers: {}, limits: [{ perMinute: 3 }] })
-    assert.deepEqual(limits, [{ principal: undefined, tools: ['*'], perMinute: 3, burst: 3, each: false }])
-  })
+test('a limit is for every client and every tool, and lets as many calls come at once as in a minute', () => {
+  const { limits } = read({ mcpServers: {}, limits: [{ perMinute: 3 }] })
+  assert.deepEqual(limits, [{ principal: undefined, tools: ['*'], perMinute: 3, burst: 3, each: false }])
 })
 
 describe('problems', () => {
@@ -422,9 +419,8 @@ describe('the file', () => {
     assert.equal(config.logging.file, join(folder, 'l.log'))
   })
 
-  test('may begin with a byte order mark', () => {
-    assert.equal(loadConfig({ path: file('bom.json', `\ufeff${text}`), env: {} }).warnings.length, 0)
-  })
+  test('may begin with a byte order mark', () =>
+    assert.equal(loadConfig({ path: file('bom.json', `\ufeff${text}`), env: {} }).warnings.length, 0))
 
   const refused: [string, () => string, string, RegExp][] = [
     ['missing', () => join(folder, 'none.json'), 'CONFIG_NOT_FOUND', /is not there/],
@@ -520,10 +516,8 @@ describe('the file', () => {
   ] as const)
     test(`of mode ${mode.toString(8)} ${warns ? 'is warned about' : 'is fine'}`, () => {
       const config = loadConfig({ path: file('mode.json', text, mode), env: {} })
-      assert.equal(
-        config.warnings.some(({ message }) => message.includes('other users can write it')),
-        warns,
-      )
+      const hasWarning = config.warnings.some(({ message }) => message.includes('other users can write it'))
+      assert.equal(hasWarning, warns)
     })
 
   test('that starts nothing may be written by all', () => {
@@ -540,11 +534,10 @@ function problemsOfText(text: string): string[] {
 describe('a name that stands twice in one object', () => {
   const servers = '{\n  "mcpServers": {\n    "fs": {"command": "a"},\n    "fs": {"command": "b"}\n  }\n}'
 
-  test('is reported with both places, since the first of two servers would vanish', () => {
+  test('is reported with both places, since the first of two servers would vanish', () =>
     assert.deepEqual(problemsOfText(servers), [
       'mcpServers.fs is there twice: at line 3, column 5, and at line 4, column 5',
-    ])
-  })
+    ]))
 
   const cases: [string, string, string[]][] = [
     ['of a server', '{"mcpServers":{"s":{"command":"a","command":"b"}}}', ['mcpServers.s.command']],
@@ -572,10 +565,8 @@ describe('a name that stands twice in one object', () => {
   ]
   for (const [title, text, want] of cases)
     test(title, () => {
-      assert.deepEqual(
-        problemsOfText(text).map((problem) => problem.split(' ', 1)[0]),
-        want,
-      )
+      const paths = problemsOfText(text).map((problem) => problem.split(' ', 1)[0])
+      assert.deepEqual(paths, want)
     })
 
   test('is a warning in an unknown section, and equal names in two objects are allowed', () => {
@@ -584,10 +575,8 @@ describe('a name that stands twice in one object', () => {
       '{"theme":[{"a":1},{"a":2,"a":3}],"mcpServers":{"s":{"command":"a"},"t":{"command":"a"}}}',
     )
     const warnings = loadConfig({ path, env: {} }).warnings.filter(({ message }) => message.includes('twice'))
-    assert.deepEqual(
-      warnings.map((warning) => warning.path),
-      ['theme[1].a'],
-    )
+    const places = warnings.map((warning) => warning.path)
+    assert.deepEqual(places, ['theme[1].a'])
   })
 })
 

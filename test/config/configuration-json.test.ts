@@ -62,10 +62,8 @@ describe('a configuration that compiles', () => {
   for (const [title, config] of Object.entries(right))
     test(`is taken as it is: ${title}`, () => {
       const { warnings } = resolveConfig(config, context)
-      assert.deepEqual(
-        warnings.filter(({ message }) => message.includes('not a known key')),
-        [],
-      )
+      const unknownKeys = warnings.filter(({ message }) => message.includes('not a known key'))
+      assert.deepEqual(unknownKeys, [])
     })
 })
 
@@ -108,14 +106,11 @@ const wrongServers: Readonly<Record<string, ServerJson>> = {
 
 describe('a configuration that does not compile', () => {
   for (const [title, config] of Object.entries(wrong))
-    test(`is refused: ${title}`, () => {
-      assert.throws(() => resolveConfig(config, context), ConfigError)
-    })
+    test(`is refused: ${title}`, () => assert.throws(() => resolveConfig(config, context), ConfigError))
 
   for (const [title, a] of Object.entries(wrongServers))
-    test(`is refused: ${title}`, () => {
-      assert.throws(() => resolveConfig({ mcpServers: { a } }, context), ConfigError)
-    })
+    test(`is refused: ${title}`, () =>
+      assert.throws(() => resolveConfig({ mcpServers: { a } }, context), ConfigError))
 
   test('is warned of, where a key is not known', () => {
     const { warnings } = resolveConfig({ mcpServers: { a: unknownKey } }, context)

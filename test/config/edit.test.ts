@@ -97,12 +97,11 @@ describe('a change of the file', () => {
     ['to remove from no file', '', 'default', { kind: 'remove', name: 'a' }, /no configuration yet/],
     ['a file that is no JSON', '{', 'default', add('s'), /^line 1, column 2: /],
   ] as const)
-    test(`refuses ${title}`, () => {
+    test(`refuses ${title}`, () =>
       assert.throws(
         () => editServer(text, schema, edit),
         (error) => error instanceof EditMistake && problem.test(error.message),
-      )
-    })
+      ))
 
   test('adds and takes out tokens of the front', () => {
     const token = { name: 'ci', sha256: 'ab' }
@@ -176,6 +175,15 @@ describe('the commands', () => {
       )
       assert.equal(readFileSync(path, 'utf8'), text)
     })
+
+  test('changes at the same time are all kept, and leave no other file', async (t) => {
+    const path = join(scratch(t), 'c.json')
+    const names = ['a', 'b', 'c']
+    await Promise.all(names.map((name) => changeFile(path, (text) => editServer(text, 'default', add(name)))))
+    const { mcpServers } = Object(JSON.parse(readFileSync(path, 'utf8')))
+    assert.deepEqual(Object.keys(mcpServers).sort(), names)
+    assert.deepEqual(readdirSync(dirname(path)), ['c.json'])
+  })
 
   test('a file that cannot be written is named, with what to look at', async (t) => {
     // The name of the temporary file would be too long.

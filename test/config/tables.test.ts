@@ -22,14 +22,14 @@ interface Row {
   readonly env?: Readonly<Record<string, string>>
   /** The row applies to Linux only. */
   readonly linux?: boolean
+  /** Whether `config.schema.json` accepts an input with a problem or a warning; false for a setting that it refuses. */
+  readonly editor?: boolean
 }
 
 /** Each problem is `path problem; hint`, and each warning `path message`. A valid input has neither. */
 interface Judged extends Row {
   readonly problems?: readonly string[]
   readonly warnings?: readonly string[]
-  /** Whether `config.schema.json` accepts an input with a problem or a warning. */
-  readonly editor?: boolean
 }
 
 /** Settings of the server by their path. Null means undefined. */
@@ -91,6 +91,7 @@ describe('a server', () => {
       const settings = parsed(JSON.stringify(server, plain))
       for (const [path, want] of Object.entries(row.is))
         assert.deepEqual(at(settings, ...path.split('.')) ?? null, want, path)
+      assert.equal(validate(valueOf(row)), row.editor ?? true, 'what an editor says')
     })
 })
 

@@ -26,7 +26,7 @@ const [mode = 'dual', way] = process.argv.slice(2)
 const info = { name: `sdk-${mode}`, version: '1' }
 const capabilities = { tools: { listChanged: true }, logging: {} }
 
-/** Tells of a step, where the client wants to hear of it. */
+/** Reports a step, if the client has asked for progress. */
 async function step({ _meta, notify }, progress, total = 3) {
   const progressToken = _meta?.progressToken
   if (progressToken !== undefined)
@@ -41,7 +41,7 @@ const elicit = (message) => inputRequired.elicit({ message, requestedSchema: nam
 let isMore = false
 let givenUp = 0
 const { GIVEN_UP: givenUpFile } = process.env
-/** Tells every connection of the tools. */
+/** Each function notifies one connection of the tools. */
 const toolsChanged = new Set()
 
 function countGivenUp() {

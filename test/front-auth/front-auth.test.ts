@@ -1,9 +1,9 @@
-// Whose an access token is, and why one is refused.
+// The principal of an access token, and the reasons for which a token is refused.
 
 import assert from 'node:assert/strict'
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { FrontAuth, REFUSED_MAX } from '../../src/front-auth/front-auth.js'
+import { FrontAuth, REFUSED_MAX, UnknownTokenLimit } from '../../src/front-auth/front-auth.js'
 import { loginTrouble } from '../../src/front-auth/identity.js'
 import { introspect, issuerTrouble, readJwt } from '../../src/front-auth/issuer.js'
 import { principalOf } from '../../src/front-auth/claims.js'
@@ -28,6 +28,12 @@ const rule = (scope: string, profiles?: readonly string[]): FrontAuthRule => ({
   profiles,
 })
 
+const introspectionAt = ({ issuer }: Issuer, clientId: string, clientSecret: string) => ({
+  url: issuer.replace('team', 'introspect'),
+  clientId,
+  clientSecret,
+})
+
 async function setup(
   scope: Scope,
   { introspects = false, ...changes }: Partial<FrontAuthConfig> & { readonly introspects?: boolean } = {},
@@ -36,11 +42,7 @@ async function setup(
   let [passedMs, setMs] = [0, 0]
   const wallNow = (): number => START_MS + passedMs + setMs
   const runtime = { ...realRuntime(), env: {}, now: () => passedMs, wallNow }
-  const introspection = {
-    url: issuer.issuer.replace('team', 'introspect'),
-    clientId: 'front',
-    clientSecret: 's%cret',
-  }
+  const introspection = introspectionAt(issuer, 'front', 's%cret')
   const config = {
     issuer: issuer.issuer,
     audience: ['api://mcp'],
@@ -81,7 +83,7 @@ const [expired, elsewhere, invalid] = [
 ]
 
 describe('a token', () => {
-  /** What replaces its claims and its header, and why it is refused. */
+  /** Changes of its claims and its header, and the reason of its refusal. */
   const cases: [title: string, claims: object, header?: object, why?: string][] = [
     ['that is right', {}],
     ['of type JWT', {}, { typ: 'JWT' }],
@@ -159,10 +161,8 @@ describe('a token', () => {
     const token = issuer.token(claims({ aud: `${publicUrl}/p/a-b/mcp` }))
     const paths = ['/p/a-b/mcp', '/p/a%2Db/sse', '/p/a-b/message/', '/p/a/mcp', '/mcp', '/api/status', '/']
     const outcomes = await Promise.all(paths.map((path) => outcomeOf(token, path)))
-    assert.deepEqual(
-      outcomes.map((outcome) => outcome === elsewhere),
-      [false, false, false, true, true, true, true],
-    )
+    const isElsewhere = outcomes.map((outcome) => outcome === elsewhere)
+    assert.deepEqual(isElsewhere, [false, false, false, true, true, true, true])
   })
 })
 
@@ -173,11 +173,7 @@ describe('the keys of an issuer', () => {
     assert(config !== undefined)
     const trouble = (changes: object): Promise<string | undefined> =>
       issuerTrouble({ ...config, ...changes }, options.runtime)
-    const introspection = {
-      url: issuer.issuer.replace('team', 'introspect'),
-      clientId: 'x',
-      clientSecret: 'y',
-    }
+    const introspection = introspectionAt(issuer, 'x', 'y')
     assert.equal(await trouble({}), undefined)
     assert.match(
       (await trouble({ issuer: `${issuer.issuer}/` })) ?? '',
@@ -251,10 +247,8 @@ describe('the keys of an issuer', () => {
     issuer.isDown = true
     const token = issuer.token(claims())
     const verdicts = [await verdictOf(token), await verdictOf(issuer.token(claims({ sub: 'b' })))]
-    assert.deepEqual(
-      verdicts.map((verdict) => 'status' in verdict && verdict.status),
-      [503, 503],
-    )
+    const statuses = verdicts.map((verdict) => 'status' in verdict && verdict.status)
+    assert.deepEqual(statuses, [503, 503])
     assert.equal(new Set(issuer.asked).size, issuer.asked.length)
     issuer.isDown = false
     pass(5000)
@@ -518,4 +512,21 @@ describe('a principal', () => {
     const subjects = ['\ud800', '\ud801', '\ufffd', `${long}\ud800`, `${long}\ud801`]
     assert.equal(new Set(subjects.map((subject) => principalOf('https://a.example', subject))).size, 5)
   })
+})
+
+test('unknown tokens: tokens that were accepted do not count', () => {
+  const limit = new UnknownTokenLimit(() => 0)
+  for (let token = 0; token <= REFUSED_MAX; token++) {
+    assert(limit.admit('a'))
+    limit.accepted('a')
+  }
+})
+
+test('unknown tokens: a thousand networks are counted, and the oldest count makes room', () => {
+  const limit = new UnknownTokenLimit(() => 0)
+  for (let token = 0; token < REFUSED_MAX; token++) limit.admit('first')
+  for (let network = 1; network < 1000; network++) limit.admit(String(network))
+  assert.equal(limit.admit('first'), false)
+  limit.admit('one more')
+  assert.equal(limit.admit('first'), true)
 })

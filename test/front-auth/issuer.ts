@@ -114,7 +114,7 @@ export class Issuer {
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
   }
 
-  /** The person of the browser agrees at once. */
+  /** The person of the browser agrees without a page. */
   #authorize({ url = '', headers }: IncomingMessage, response: ServerResponse): void {
     const { searchParams: asked } = new URL(url, this.#origin)
     const back = new URL(asked.get('redirect_uri') ?? '')

@@ -48,30 +48,23 @@ describe('tokens', () => {
   )
 
   test('are principals: by their names, and the one for everything without showing it', () => {
-    assert.deepEqual(
-      ['a', 'b', 'c', 'ann', ''].map((token) => principalOf(tokens, token)),
-      ['ann', 'bob', undefined, undefined, undefined],
-    )
+    const principals = ['a', 'b', 'c', 'ann', ''].map((token) => principalOf(tokens, token))
+    assert.deepEqual(principals, ['ann', 'bob', undefined, undefined, undefined])
     assert.match(ofAll('for-all') ?? '', /^bearer [\w-]{43}$/)
-    assert.deepEqual(
-      [ofAll('for-all'), ofAll('another')].map((found) => found === principalOf(tokens, 'for-all')),
-      [true, false],
-      'the same on every instance',
+    const isSame = [ofAll('for-all'), ofAll('another')].map(
+      (found) => found === principalOf(tokens, 'for-all'),
     )
+    assert.deepEqual(isSame, [true, false], 'the same on every instance')
   })
 
   test('end at their time, and the refusal says so', () => {
     nowMs = 999
     assert.equal(principalOf(tokens, 'b'), 'bob')
     nowMs = 1000
-    assert.deepEqual(
-      ['a', 'b'].map((token) => principalOf(tokens, token)),
-      ['ann', undefined],
-    )
-    assert.deepEqual(
-      ['ann', 'bob'].map((name) => tokens.credentialOf(name) !== undefined),
-      [true, false],
-    )
+    const principals = ['a', 'b'].map((token) => principalOf(tokens, token))
+    assert.deepEqual(principals, ['ann', undefined])
+    const isKnown = ['ann', 'bob'].map((name) => tokens.credentialOf(name) !== undefined)
+    assert.deepEqual(isKnown, [true, false])
     assert.equal(whyRefused(tokens, 'b'), "the token 'bob' has expired")
     assert.equal(whyRefused(tokens, 'x'), 'its bearer token is not accepted')
   })

@@ -31,7 +31,7 @@ async function instances(clock: FakeClock, count = 1) {
     const access = new FrontAccess({ token: 'all', tokens: [ann, bob] }, () => 0, undefined, revocations)
     let ends = 0
     revocations.onRevoked = () => void ends++
-    /** What a client with this token gets: its principal, or a status. */
+    /** The principal of a client with this token, or the status of its refusal. */
     const get = (token: string): string | number => {
       const verdict = access.senderOf(token, '/mcp', '')
       assert(!(verdict instanceof Promise))

@@ -15,17 +15,18 @@
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import process from 'node:process'
 import { type JsonValue, readTree } from '../../src/ask/json-value.js'
 import { quote } from '../../src/jsonrpc/text.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { compareFrames } from '../../src/replay/compare.js'
 import { type Header, readHeader, sentContent } from '../../src/replay/transcript.js'
-import { Launcher } from '../../src/replay/launch.js'
 import { FrameReader, filled } from '../../src/replay/pattern.js'
-import { startHost } from '../../src/replay/server.js'
+import { gatewayOf } from '../integration/support/gateway.js'
+import { parsed } from '../integration/support/json.js'
 import { HANG_MS } from '../integration/support/waiting.js'
-import { folder, patientCli } from '../replay/support.js'
+import { type Scope, patient, reference } from '../replay/support.js'
 import { Exchange, type Part } from './exchange.js'
 
 /** How long a response may take to end after its last expected part. */
@@ -36,21 +37,14 @@ const keys =
 
 type Kind = Part['kind']
 
-/** Starts the server of a transcript, and replays it. */
-export async function replayHttp(file: string): Promise<void> {
-  const runtime = { ...realRuntime(), env: { ...process.env, HOME: folder } }
+/** Replays a transcript against a gateway with its configuration, or against the reference server if it has none. */
+export async function replayHttp(scope: Scope, file: string): Promise<void> {
   const lines = linesOf(readFileSync(file))
-  const { header } = readHead(lines[0])
-  const self = [process.execPath, patientCli]
-  const launcher = new Launcher({ command: [], self, env: runtime.env, cwd: folder })
-  const host = await startHost(await launcher.server({ header, file }, 'http', undefined), runtime, HANG_MS)
-  try {
-    await replayLines(lines, host.url)
-  } finally {
-    await host.process.terminate()
-    launcher.close()
-    await runtime.close()
-  }
+  const { config } = readHead(lines[0]).header
+  if (config === undefined) return replayLines(lines, new URL(await reference(scope)))
+  const text = config.replaceAll('$node', process.execPath).replaceAll('$here', dirname(file))
+  const { origin } = await gatewayOf(scope, { startupGraceMs: HANG_MS, ...Object(parsed(text)) }, patient)
+  return replayLines(lines, new URL(`${origin}/mcp`))
 }
 
 /** Replays lines against a server that listens already. */

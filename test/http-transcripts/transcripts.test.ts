@@ -1,4 +1,4 @@
-// Transcripts of HTTP: requests, statuses, header fields and events of the front. Each uses a separate proxy.
+// Transcripts of HTTP: requests, statuses, header fields and events of the front. Each uses a separate gateway.
 
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
@@ -11,7 +11,7 @@ const folder = join(root, 'test/http-transcripts')
 
 describe('transcripts of HTTP', () => {
   for (const name of readdirSync(folder).filter((each) => each.endsWith('.jsonl')))
-    it(basename(name, '.jsonl'), () => replayHttp(join(folder, name)))
+    it(basename(name, '.jsonl'), (t) => replayHttp(t, join(folder, name)))
 })
 
 describe('a transcript that differs fails', () => {

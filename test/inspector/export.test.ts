@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { at, parsed } from '../integration/support/json.js'
-import { cli, everything, patientCli } from '../integration/support/programs.js'
+import { cli, nodeProgram, patientCli } from '../integration/support/programs.js'
 import { type Scope, Spawned, configFile, inspectorOf, scratch } from '../integration/support/spawned.js'
 import { untilAnswered } from '../integration/support/waiting.js'
 import { type Answer, send } from '../transports/support/http.js'
@@ -14,25 +14,6 @@ import { type Answer, send } from '../transports/support/http.js'
 interface Ui {
   readonly port: number
   readonly headers: Readonly<Record<string, string>>
-}
-
-/** A proxy on stdio with its page. */
-async function started(scope: Scope, more: object = {}): Promise<{ proxy: Spawned; ui: Ui }> {
-  const config = configFile(
-    scope,
-    { a: everything, b: everything },
-    { server: { ui: { history: '16MB', ...more } } },
-  )
-  const proxy = new Spawned(process.execPath, [
-    patientCli,
-    'stdio',
-    '--ui',
-    '0',
-    '--no-kept-lists',
-    '--config',
-    config,
-  ])
-  return { proxy, ui: await uiOf(scope, proxy) }
 }
 
 /** The page of a proxy, once its address is printed; the proxy is killed at the end of the test. */
@@ -47,41 +28,35 @@ function ask({ port, headers }: Ui, method: string, path: string, body?: string)
   return send(port, { path, method, headers, ...(body !== undefined && { body }) })
 }
 
-test('an export that is neither cut nor redacted replays without a difference', async (scope) => {
-  const { proxy, ui } = await started(scope)
-  await proxy.client.open()
-  for (const name of ['a__echo', 'b__echo'])
-    await proxy.client.request('tools/call', { name, arguments: { message: name, password: '' } })
-  const { body } = await ask(ui, 'POST', '/ui/export', '')
-  const [header = ''] = body.split('\n')
-  assert.deepEqual(
-    ['redacted', 'cut', 'recorded'].map((member) => at(parsed(header), member)),
-    [undefined, undefined, true],
-  )
-  const file = join(scratch(scope), 'session.jsonl')
-  writeFileSync(file, body)
-  await proxy.finish()
-  const replay = new Spawned(process.execPath, [cli, 'replay', '--trust', file])
-  scope.after(() => replay.kill())
-  assert.equal(await replay.exited, 0, JSON.stringify(replay.client.invalid))
-})
+const headerOf = (text: string): unknown => parsed(text.split('\n')[0] ?? '')
 
-test('an export says what is missing in it', async (scope) => {
-  const { proxy, ui } = await started(scope)
+test('an export replays without a difference where it is whole, and says what is missing where it is not', async (scope) => {
+  const echo = nodeProgram('echo.mjs')
+  const config = configFile(scope, { a: echo, b: echo }, { server: { ui: { history: '16MB' } } })
+  const args = [patientCli, 'stdio', '--ui', '0', '--no-kept-lists', '--config', config]
+  const proxy = new Spawned(process.execPath, args)
+  const ui = await uiOf(scope, proxy)
   await proxy.client.open()
-  const long = 'x'.repeat(100_000)
-  await proxy.client.request('tools/call', {
-    name: 'a__echo',
-    arguments: { password: 'hidden-word', message: long },
-  })
+  for (const name of ['a__echo', 'b__echo']) await proxy.client.call(name, { message: name, password: '' })
+  const { body: whole } = await ask(ui, 'POST', '/ui/export', '')
+  const members = ['redacted', 'cut', 'recorded'].map((member) => at(headerOf(whole), member))
+  assert.deepEqual(members, [undefined, undefined, true])
+  const file = join(scratch(scope), 'session.jsonl')
+  writeFileSync(file, whole)
+
+  await proxy.client.call('a__echo', { password: 'hidden-word', message: 'x'.repeat(100_000) })
   const { body } = await ask(ui, 'POST', '/ui/export', '')
   assert.doesNotMatch(body, /hidden-word/)
-  const header = parsed(body.split('\n')[0] ?? '')
-  assert.deepEqual([Number(at(header, 'redacted')) > 0, Number(at(header, 'cut')) > 0], [true, true])
+  const isLess = ['redacted', 'cut'].map((member) => Number(at(headerOf(body), member)) > 0)
+  assert.deepEqual(isLess, [true, true])
   assert.match(body, /^\{"comment":"The next message is cut: 65536 of its 1\d{5} bytes are here\."\}$/m)
   const few = await ask(ui, 'POST', '/ui/export', '1-3')
   assert(few.body.split('\n').length < 6)
   assert.equal((await ask(ui, 'POST', '/ui/export', '3-')).status, 400)
+  await proxy.finish()
+  const replay = new Spawned(process.execPath, [cli, 'replay', '--trust', file])
+  scope.after(() => replay.kill())
+  assert.equal(await replay.exited, 0, JSON.stringify(replay.client.invalid))
 })
 
 test('the entries for clients are those of the configuration that is in force', async (scope) => {

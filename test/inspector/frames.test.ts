@@ -34,10 +34,8 @@ describe('a captured stream', () => {
         scene.wire(client, 'in', chunk)
         scene.wire(server, 'out', 'another\n')
       }
-      assert.deepEqual(
-        scene.frames.filter((frame) => frame !== 'another\n'),
-        frames,
-      )
+      const own = scene.frames.filter((frame) => frame !== 'another\n')
+      assert.deepEqual(own, frames)
     })
 
   test('keeps the beginning of a line past the limit, and its size', () => {
@@ -46,18 +44,14 @@ describe('a captured stream', () => {
     for (const text of [long.slice(1), '\n', long, 'y\n']) scene.wire(client, 'in', text)
     scene.wire(client, 'in', `${long}y`, { whole: true })
     const all = [1, 2, 3].map((n) => frameAt(scene, n))
-    assert.deepEqual(
-      all.map(({ bytes, size }) => [bytes.length, size]),
-      [
-        [KEPT_BYTES_MAX, KEPT_BYTES_MAX],
-        [KEPT_BYTES_MAX, KEPT_BYTES_MAX + 2],
-        [KEPT_BYTES_MAX, KEPT_BYTES_MAX + 1],
-      ],
-    )
-    assert.deepEqual(
-      all.map((frame) => scene.rows.rowOf(frame).cut),
-      [undefined, true, true],
-    )
+    const sizes = all.map(({ bytes, size }) => [bytes.length, size])
+    assert.deepEqual(sizes, [
+      [KEPT_BYTES_MAX, KEPT_BYTES_MAX],
+      [KEPT_BYTES_MAX, KEPT_BYTES_MAX + 2],
+      [KEPT_BYTES_MAX, KEPT_BYTES_MAX + 1],
+    ])
+    const cuts = all.map((frame) => scene.rows.rowOf(frame).cut)
+    assert.deepEqual(cuts, [undefined, true, true])
   })
 
   test('begins anew once its connection has ended', () => {
@@ -226,9 +220,8 @@ describe('a frame', () => {
     ])
   })
 
-  test('of a client is not taken for that of another', () => {
-    assert.equal(viewOf(forwarded(), 2).output, undefined)
-  })
+  test('of a client is not taken for that of another', () =>
+    assert.equal(viewOf(forwarded(), 2).output, undefined))
 
   test('that is no text has bytes', () => {
     const scene = new Scene()

@@ -1,4 +1,4 @@
-// Who looks at the inspector, and what that costs the others.
+// The viewers of the inspector, and their cost for the other clients.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -282,24 +282,20 @@ describe('the usage', () => {
     usage.count(event({ name: 'a__x', clientName: 'bob', view: 'profile:p', outcome: 'failed' }))
     usage.count(event({ method: 'tools/list', name: undefined, clientName: undefined }))
     const rows = usage.report()
-    assert.deepEqual(
-      rows.map(({ what, client, view, calls, errors }) => [what, client, view, calls, errors]),
-      [
-        ['a__x', 'ann', '', 2, 1],
-        ['a__x', 'bob', '', 1, 0],
-        ['a__x', 'bob', 'profile:p', 1, 1],
-        ['tools/list', '', '', 1, 0],
-      ],
-    )
+    const facts = rows.map(({ what, client, view, calls, errors }) => [what, client, view, calls, errors])
+    assert.deepEqual(facts, [
+      ['a__x', 'ann', '', 2, 1],
+      ['a__x', 'bob', '', 1, 0],
+      ['a__x', 'bob', 'profile:p', 1, 1],
+      ['tools/list', '', '', 1, 0],
+    ])
     assert.deepEqual([rows[0]?.argumentBytes, rows[0]?.resultBytes], [8, 10])
     const times = rows[0]?.times ?? []
-    assert.deepEqual(
-      times.map(([ms, count]) => [ms >= (ms < 50 ? 1 : 100), ms < 130, count]),
-      [
-        [true, true, 1],
-        [true, true, 1],
-      ],
-    )
+    const isNear = times.map(([ms, count]) => [ms >= (ms < 50 ? 1 : 100), ms < 130, count])
+    assert.deepEqual(isNear, [
+      [true, true, 1],
+      [true, true, 1],
+    ])
   })
 
   test('of one name past the limit counts among others', () => {

@@ -101,9 +101,7 @@ describe('a request of another page is refused, with the key too', () => {
     ['a name that leads here', { host: 'rebound.example' }],
   ]
   for (const [title, fields] of cases)
-    test(title, async () => {
-      assert.equal((await get('/ui/status', { ...withKey, ...fields })).status, 403)
-    })
+    test(title, async () => assert.equal((await get('/ui/status', { ...withKey, ...fields })).status, 403))
 })
 
 describe('with the key', () => {

@@ -1,4 +1,4 @@
-// What of a message no page gets.
+// The parts of a message that no page gets.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
@@ -10,9 +10,7 @@ import { Scene, client } from './support.js'
 const redactor = new MessageRedactor(true)
 redactor.addSecrets(['sésame-open', 'short', '123456789'])
 
-function clean(text: string, isCut = false): string {
-  return redactor.clean(Buffer.from(text), isCut).toString()
-}
+const clean = (text: string, isCut = false): string => redactor.clean(Buffer.from(text), isCut).toString()
 
 describe('a message', () => {
   const cases: [text: string, want: string][] = [
@@ -31,10 +29,7 @@ describe('a message', () => {
     ['{"h":"Bearer abcdefghijklmnopqrstuvwxyz"}', '{"h":"Bearer [redacted]"}'],
     ['{"u":"https://me:pw@h/"}', '{"u":"https://me:[redacted]@h/"}'],
   ]
-  for (const [text, want] of cases)
-    test(text, () => {
-      assert.equal(clean(text), want)
-    })
+  for (const [text, want] of cases) test(text, () => assert.equal(clean(text), want))
 
   test('that is cut within a secret shows no beginning of it', () => {
     assert.equal(clean('{"a":"sésame', true), '{"a":"[redacted]')

@@ -38,10 +38,8 @@ describe('an address of an app that two servers list', () => {
     assert.deepEqual(meta(0), { ui: { resourceUri: page }, 'ui/resourceUri': page })
     assert.deepEqual(meta(1), { ui: { resourceUri: apart }, 'ui/resourceUri': apart })
     const resources = listAt(await client.request('resources/list'), 'value', 'result', 'resources')
-    assert.deepEqual(
-      resources.map((each) => at(each, 'uri')),
-      [page, 'file:///same', apart],
-    )
+    const uris = resources.map((each) => at(each, 'uri'))
+    assert.deepEqual(uris, [page, 'file:///same', apart])
     for (const [uri, name] of [
       [page, 'a'],
       [apart, 'b'],

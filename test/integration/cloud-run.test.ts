@@ -200,18 +200,12 @@ function rerouted(google: Google): typeof fetch {
 const nowhere = { HOME: '/nonexistent', METADATA_SERVER_DETECTION: 'none' }
 const token = (exp: number): string => jwt({ exp })
 
-interface Started {
-  readonly google: Google
-  readonly run: Awaited<ReturnType<typeof cloudRun>>
-  readonly spawned: Spawned
-}
-
 /** The command in front of a service, with a metadata server. */
 async function started(
   t: Scope,
   args: readonly string[] = ['--verbose'],
   environment: Readonly<Record<string, string>> = {},
-): Promise<Started> {
+) {
   const google = await new Google().start(t)
   const run = await cloudRun(t, google, ['https://custom'])
   const env = { PATH: process.env['PATH'], ...withMetadata(google.url), ...environment }
@@ -309,38 +303,36 @@ describe('ID tokens', () => {
 
 const expired = { status: 401, challenges: ['Bearer error="invalid_token"'] }
 
-describe('the current token', () => {
-  test('one fetch for all that wait, renewed before its end, and after a refusal', async () => {
-    let now = 0
-    let fetched = 0
-    const fetchOne = async (): Promise<string> => {
-      fetched++
-      return token(now / 1000 + 3600)
-    }
-    const told: string[] = []
-    const held = new IdTokenCredentials(
-      'Authorization',
-      fetchOne,
-      { ...testTimers, now: () => now, wallNow: () => now },
-      (message) => told.push(message),
-    )
-    const [a, b] = await Promise.all([held.credential(), held.credential()])
-    assert.deepEqual([a, fetched], [b, 1])
-    assert.deepEqual(told, ['an ID token for 3600 s was fetched in 0 ms'])
-    now = 3_600_000 - 60_001
-    assert.equal(await held.credential(), a)
-    now = 3_600_000 - 60_000
-    const [renewed] = await Promise.all([held.credential(), held.credential()])
-    assert.notEqual(renewed, a)
-    assert.equal(fetched, 2)
-    assert.equal(await held.refused(a, expired), 'again', 'an older one does not take the new one along')
-    assert.equal(await held.credential(), renewed)
-    assert.equal(await held.refused(renewed, { ...expired, status: 403 }), undefined)
-    assert.equal(await held.credential(), renewed)
-    await held.refused(renewed, expired)
-    assert.notEqual(await held.credential(), renewed)
-    assert.equal(fetched, 3)
-  })
+test('the current token: one fetch for all that wait, renewed before its end, and after a refusal', async () => {
+  let now = 0
+  let fetched = 0
+  const fetchOne = async (): Promise<string> => {
+    fetched++
+    return token(now / 1000 + 3600)
+  }
+  const told: string[] = []
+  const held = new IdTokenCredentials(
+    'Authorization',
+    fetchOne,
+    { ...testTimers, now: () => now, wallNow: () => now },
+    (message) => told.push(message),
+  )
+  const [a, b] = await Promise.all([held.credential(), held.credential()])
+  assert.deepEqual([a, fetched], [b, 1])
+  assert.deepEqual(told, ['an ID token for 3600 s was fetched in 0 ms'])
+  now = 3_600_000 - 60_001
+  assert.equal(await held.credential(), a)
+  now = 3_600_000 - 60_000
+  const [renewed] = await Promise.all([held.credential(), held.credential()])
+  assert.notEqual(renewed, a)
+  assert.equal(fetched, 2)
+  assert.equal(await held.refused(a, expired), 'again', 'an older one does not take the new one along')
+  assert.equal(await held.credential(), renewed)
+  assert.equal(await held.refused(renewed, { ...expired, status: 403 }), undefined)
+  assert.equal(await held.credential(), renewed)
+  await held.refused(renewed, expired)
+  assert.notEqual(await held.credential(), renewed)
+  assert.equal(fetched, 3)
 })
 
 describe('a fetch', () => {

@@ -7,16 +7,10 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { at, parsed, textAt } from './support/json.js'
 import { cli, itServer } from './support/programs.js'
-import { type Scope, type Servers, type Spawned, configFile, scratch, spawnProxy } from './support/spawned.js'
+import { type Scope, type Servers, configFile, scratch, spawnProxy } from './support/spawned.js'
 import { until } from './support/waiting.js'
 
-interface Run {
-  readonly run: Spawned
-  /** The records in the file, once the run is over. */
-  readonly records: () => readonly unknown[]
-}
-
-function start(scope: Scope, servers: Servers, level: string): Run {
+function start(scope: Scope, servers: Servers, level: string) {
   const log = join(scratch(scope), 'logs', 'proxy.log')
   const run = spawnProxy(scope, servers, { more: { logging: { level, file: log } } })
   const records = (): readonly unknown[] =>
@@ -44,34 +38,32 @@ function service(record: unknown): string {
   return at(record, 'service') === undefined ? '-' : textAt(record, 'service')
 }
 
-describe('the log of the command', () => {
-  test('tells of the configuration first, then of servers, clients and failed calls, and of no call that is well', async (t) => {
-    const { run, records } = start(t, { a: itServer({}, { timeout: 2000, restartDelay: 10 }) }, 'info')
-    const { client } = run
-    const clientInfo = { name: 'evil\u001b[31m', version: '3' }
-    await client.request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo })
-    await client.call('a__nonce', { n: 1 })
-    await client.call('a__never')
-    await client.call('nothing')
-    await run.finish()
-    const lines = told(records())
-    assert.match(
-      lines[0] ?? '',
-      /^info - configuration in force: .*config\.json, group 'default' with 1 server$/,
-    )
-    const expected = [
-      'info a starting',
-      'info a ready after N ms: protocol version 2025-11-25 (it refused server/discover), N tools',
-      'info - client 1 (evil\u001b[31m) attached: version 3, protocol version 2025-06-18',
-      "warn a tools/call 'a__never' failed after N ms: 'a': no answer or progress for tool 'a__never' within N ms (timeout)",
-      "warn - tools/call 'nothing' refused after N ms: Tool 'nothing' not found",
-      'info - client 1 (evil\u001b[31m) is gone after N ms',
-      'info a stopped: the proxy is closing',
-    ]
-    for (const line of expected) assert(lines.includes(line), `${line}\nis not in\n${lines.join('\n')}`)
-    assert.equal(lines.filter((line) => line.includes('a__nonce')).length, 0)
-    assert.equal(run.stderr.includes('\u001b[31m'), false, 'nothing of a stranger gets raw to a terminal')
-  })
+test('the log of the command tells of the configuration first, then of servers, clients and failed calls, and of no call that is well', async (t) => {
+  const { run, records } = start(t, { a: itServer({}, { timeout: 2000, restartDelay: 10 }) }, 'info')
+  const { client } = run
+  const clientInfo = { name: 'evil\u001b[31m', version: '3' }
+  await client.request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo })
+  await client.call('a__nonce', { n: 1 })
+  await client.call('a__never')
+  await client.call('nothing')
+  await run.finish()
+  const lines = told(records())
+  assert.match(
+    lines[0] ?? '',
+    /^info - configuration in force: .*config\.json, group 'default' with 1 server$/,
+  )
+  const expected = [
+    'info a starting',
+    'info a ready after N ms: protocol version 2025-11-25 (it refused server/discover), N tools',
+    'info - client 1 (evil\u001b[31m) attached: version 3, protocol version 2025-06-18',
+    "warn a tools/call 'a__never' failed after N ms: 'a': no answer or progress for tool 'a__never' within N ms (timeout)",
+    "warn - tools/call 'nothing' refused after N ms: Tool 'nothing' not found",
+    'info - client 1 (evil\u001b[31m) is gone after N ms',
+    'info a stopped: the proxy is closing',
+  ]
+  for (const line of expected) assert(lines.includes(line), `${line}\nis not in\n${lines.join('\n')}`)
+  assert.equal(lines.filter((line) => line.includes('a__nonce')).length, 0)
+  assert.equal(run.stderr.includes('\u001b[31m'), false, 'nothing of a stranger gets raw to a terminal')
 })
 
 describe('a log to stdout', () => {

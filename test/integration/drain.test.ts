@@ -95,17 +95,13 @@ describe('a fault inside the proxy', { concurrency: 4 }, () => {
     })
 })
 
-describe('the end of a session', () => {
-  test('a client that closes our stdout ends the session', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer() })
-    await proxy.client.open()
-    const pid = await proxy.client.pidOf('s__nonce')
-    proxy.child.stdout.destroy()
-    for (let id = 100; id < 110; id++)
-      proxy.client.send(
-        `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"s__nonce","arguments":{"n":"x"}}}`,
-      )
-    await once(proxy.child, 'exit')
-    await until(() => gone(pid))
-  })
+test('a client that closes our stdout ends the session', async (t) => {
+  const proxy = spawnProxy(t, { s: itServer() })
+  await proxy.client.open()
+  const pid = await proxy.client.pidOf('s__nonce')
+  proxy.child.stdout.destroy()
+  for (let id = 100; id < 110; id++)
+    proxy.client.post('tools/call', { name: 's__nonce', arguments: { n: 'x' } }, id)
+  await once(proxy.child, 'exit')
+  await until(() => gone(pid))
 })

@@ -172,14 +172,7 @@ describe('the tasks of one principal', () => {
 })
 
 const listen = (c: RawClient, id: string, taskIds: string[]): void =>
-  c.send(
-    JSON.stringify({
-      jsonrpc: '2.0',
-      id,
-      method: 'subscriptions/listen',
-      params: { notifications: { taskIds }, _meta: claim(declares) },
-    }),
-  )
+  c.post('subscriptions/listen', { notifications: { taskIds }, _meta: claim(declares) }, id)
 const acknowledged = (c: RawClient, id: string): Promise<Heard> =>
   c.notification(
     'notifications/subscriptions/acknowledged',

@@ -62,15 +62,7 @@ class Person implements OAuthClientProvider {
   }
 }
 
-interface Login {
-  readonly url: URL
-  readonly server: AuthorizationServer
-  readonly clock: Clock
-}
-
-async function front(
-  scope: Parameters<Issuer['listen']>[0] & { after(run: () => Promise<void>): void },
-): Promise<Login> {
+async function front(scope: Parameters<Issuer['listen']>[0] & { after(run: () => Promise<void>): void }) {
   const keys = await new Issuer().listen(scope)
   const server = await AuthorizationServer.open(scope)
   const clock = new Clock()

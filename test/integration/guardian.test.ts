@@ -54,9 +54,7 @@ function stat(pid: number): string[] {
   return text.slice(text.lastIndexOf(')') + 2).split(' ')
 }
 
-function parentOf(pid: number): number {
-  return Number(stat(pid)[1])
-}
+const parentOf = (pid: number): number => Number(stat(pid)[1])
 
 function childrenOf(parent: number | undefined): number[] {
   return readdirSync('/proc')
@@ -146,13 +144,12 @@ describe('kill -9 in the moment of a fork', { skip, concurrency: false }, () => 
     ['takes along a server that was forked a moment before', (mark) => tree(mark)],
     ['takes along what a server has started that is gone itself', leaving],
   ]
-  for (const [title, server] of cases) {
+  for (const [title, server] of cases)
     test(title, async (t) => {
       const mark = newMark(t, 'fork')
       assert.equal(await killedInTheFork(server(mark)).exited, 'SIGKILL')
       assert.deepEqual(await leftAfter(mark, HANG_MS), [])
     })
-  }
 
   test('takes along a server whose program begins when the guardian has looked already', async (t) => {
     const mark = newMark(t, 'late')
@@ -179,8 +176,9 @@ describe('a guardian', { skip, concurrency: false }, () => {
     assert.match(input ?? '', /^socket:/)
     // The parent of this process may have left descriptors open.
     const inherited = new Set(heldBy(process.pid))
+    const kept = others.filter((held) => !inherited.has(held))
     assert.deepEqual(
-      others.filter((held) => !inherited.has(held)),
+      kept,
       ['/dev/null', '/dev/null'].filter((held) => !inherited.has(held)),
     )
     assert.deepEqual(others.slice(0, 2), ['/dev/null', '/dev/null'])

@@ -79,22 +79,20 @@ async function live(machine: Machine, ...args: string[]): Promise<unknown> {
   return tools
 }
 
-describe('kept lists', () => {
-  test('are neither written nor read beside a recording, which is played back where nothing is kept', async (t) => {
-    const machine = new Machine(t)
-    await live(machine, '--record', join(machine.home, 'first.jsonl'))
-    assert.deepEqual(machine.kept, [])
-    await live(machine)
-    machine.ready(false)
-    const proxy = machine.start('--record', join(machine.home, 'second.jsonl'))
-    const opened = proxy.client.open()
-    await proxy.client.request('ping')
-    const answers = proxy.client.count((value) => at(value, 'result', 'capabilities') !== undefined)
-    assert.equal(answers, 0, 'initialize waits for the server')
-    machine.ready(true)
-    await opened
-    assert.notEqual(await toolsOf(proxy), undefined)
-  })
+test('kept lists are neither written nor read beside a recording, which is played back where nothing is kept', async (t) => {
+  const machine = new Machine(t)
+  await live(machine, '--record', join(machine.home, 'first.jsonl'))
+  assert.deepEqual(machine.kept, [])
+  await live(machine)
+  machine.ready(false)
+  const proxy = machine.start('--record', join(machine.home, 'second.jsonl'))
+  const opened = proxy.client.open()
+  await proxy.client.request('ping')
+  const answers = proxy.client.count((value) => at(value, 'result', 'capabilities') !== undefined)
+  assert.equal(answers, 0, 'initialize waits for the server')
+  machine.ready(true)
+  await opened
+  assert.notEqual(await toolsOf(proxy), undefined)
 })
 
 async function wholeNext(machine: Machine): Promise<void> {

@@ -1,14 +1,13 @@
 // Servers that are started when they are needed, and stopped when they are not.
 
 import { strict as assert } from 'node:assert'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { describe, test } from 'node:test'
+
+import { test } from 'node:test'
 import { toolNames } from './support/client.js'
-import { gatewayOf } from './support/gateway.js'
+
 import { at } from './support/json.js'
 import { proxyWithClient } from './support/library.js'
-import { type ServerEntry, itServer, program } from './support/programs.js'
+import { itServer } from './support/programs.js'
 import {
   type Act,
   type Scripted,
@@ -19,54 +18,23 @@ import {
   timed,
   toolChanges,
 } from './support/scripted.js'
-import { type Scope, scratch, spawnProxy } from './support/spawned.js'
-import { until } from './support/waiting.js'
 
-/** A real server, and how often it was started. */
-function counted(
-  t: Scope,
-  more: ServerEntry = {},
-): { readonly entry: ServerEntry; readonly starts: () => number } {
-  const file = join(scratch(t), 'starts')
-  writeFileSync(file, '')
-  const script = `echo >> "${file}"; exec "${process.execPath}" "${program('it-server.mjs')}"`
-  return {
-    entry: { command: '/bin/sh', args: ['-c', script], ...more },
-    starts: () => readFileSync(file, 'utf8').length,
-  }
-}
+import { until } from './support/waiting.js'
 
 const processesOf = ({ runtime }: Scripted, name: string): number =>
   runtime.children.filter(({ command }) => command === name).length
 
-describe('a lazy server', () => {
-  test('is not started for a client that only opens a session, and is for a list', async (t) => {
-    const it = await scripted(t, { s: { lazy: true }, eager: {} }, simple)
-    const party = await it.attach()
-    const { client } = party
-    const { heard } = await timed(it, opening(party))
-    assert.notEqual(at(heard.value, 'result', 'capabilities', 'tools'), undefined, 'it may have tools')
-    await timed(it, client.call('eager__t'))
-    assert.deepEqual([processesOf(it, 's'), it.proxy.status()[0]?.state], [0, 'disconnected'])
-    const listed = await timed(it, client.request('tools/list'))
-    assert.deepEqual(toolNames(listed.heard), ['s__t', 'eager__t'])
-    assert.deepEqual([processesOf(it, 's'), it.proxy.status()[0]?.state], [1, 'connected'])
-  })
-
-  test('is not started before its time by the command, nor by the gateway', async (t) => {
-    const [s, o] = [counted(t, { lazy: true }), counted(t)]
-    const { client } = spawnProxy(t, { s: s.entry, o: o.entry })
-    await client.open()
-    await client.call('o__nonce')
-    assert.equal(s.starts(), 0)
-    await client.call('s__nonce')
-    assert.equal(s.starts(), 1)
-
-    const g = counted(t, { lazy: true })
-    await gatewayOf(t, { mcpServers: { g: g.entry, o: o.entry } })
-    await until(() => o.starts() === 2)
-    assert.equal(g.starts(), 0)
-  })
+test('a lazy server is not started with the others nor for a client that only opens a session, and is for a list', async (t) => {
+  const it = await scripted(t, { s: { lazy: true }, eager: {} }, simple, { eager: true })
+  const party = await it.attach()
+  const { client } = party
+  const { heard } = await timed(it, opening(party))
+  assert.notEqual(at(heard.value, 'result', 'capabilities', 'tools'), undefined, 'it may have tools')
+  await timed(it, client.call('eager__t'))
+  assert.deepEqual([processesOf(it, 's'), it.proxy.status()[0]?.state], [0, 'disconnected'])
+  const listed = await timed(it, client.request('tools/list'))
+  assert.deepEqual(toolNames(listed.heard), ['s__t', 'eager__t'])
+  assert.deepEqual([processesOf(it, 's'), it.proxy.status()[0]?.state], [1, 'connected'])
 })
 
 /** Asks for roots in each call, and says what it is answered. */
@@ -82,29 +50,27 @@ const asking: Act = (method, child) => {
   return undefined
 }
 
-describe('a server that is stopped while nobody needs it', () => {
-  test('is back for the next call, with the level, and can ask for roots', async (t) => {
-    const it = await scripted(t, { s: { idleTimeout: 100, lazy: true } }, asking)
-    const party = await it.attach()
-    const { client } = party
-    client.onRequest = () => '{"roots":[{"uri":"file:///r"}]}'
-    await timed(it, opening(party, { roots: {} }))
-    client.notify('notifications/initialized')
-    await timed(it, client.request('logging/setLevel', { level: 'error' }))
-    for (let round = 0; round < 3; round++) {
-      const { heard } = await timed(it, client.call('s__t'))
-      assert.match(heard.text, /file:\/\/\/r/)
-      await it.runtime.pass(10_000)
-      assert.deepEqual([it.proxy.status()[0]?.pids, it.proxy.status()[0]?.state], [[], 'connected'])
-      assert.deepEqual(toolNames((await timed(it, client.request('tools/list'))).heard), ['s__t'])
-      assert.equal(processesOf(it, 's'), round + 1, 'a list starts nothing that is known')
-    }
-    const levels = it.runtime.children
-      .flatMap(({ heard }) => heard)
-      .filter((each) => each === 'logging/setLevel')
-    assert.equal(levels.length, 3)
-    assert.equal(toolChanges(party), 0)
-  })
+test('a server that is stopped while nobody needs it is back for the next call, with the level, and can ask for roots', async (t) => {
+  const it = await scripted(t, { s: { idleTimeout: 100, lazy: true } }, asking)
+  const party = await it.attach()
+  const { client } = party
+  client.onRequest = () => '{"roots":[{"uri":"file:///r"}]}'
+  await timed(it, opening(party, { roots: {} }))
+  client.notify('notifications/initialized')
+  await timed(it, client.request('logging/setLevel', { level: 'error' }))
+  for (let round = 0; round < 3; round++) {
+    const { heard } = await timed(it, client.call('s__t'))
+    assert.match(heard.text, /file:\/\/\/r/)
+    await it.runtime.pass(10_000)
+    assert.deepEqual([it.proxy.status()[0]?.pids, it.proxy.status()[0]?.state], [[], 'connected'])
+    assert.deepEqual(toolNames((await timed(it, client.request('tools/list'))).heard), ['s__t'])
+    assert.equal(processesOf(it, 's'), round + 1, 'a list starts nothing that is known')
+  }
+  const levels = it.runtime.children
+    .flatMap(({ heard }) => heard)
+    .filter((each) => each === 'logging/setLevel')
+  assert.equal(levels.length, 3)
+  assert.equal(toolChanges(party), 0)
 })
 
 test('a server of which each client has its own process starts for nobody when nobody is there', async (t) => {

@@ -40,9 +40,7 @@ async function attached(
 }
 
 const hold = (client: RawClient, key: string): void =>
-  client.send(
-    `{"jsonrpc":"2.0","id":"${key}","method":"tools/call","params":{"name":"s__hold","arguments":{"key":"${key}"}}}`,
-  )
+  client.post('tools/call', { name: 's__hold', arguments: { key } }, key)
 
 describe('limits of a client', () => {
   test('callsMax', async (t) => {
@@ -66,10 +64,10 @@ describe('limits of a client', () => {
       ({ value }) => textAt(value, 'method') === 'sampling/createMessage',
     )
     const first = client.call('s__ask', { method: 'sampling/createMessage', params: {} })
-    const id = at((await asked).value, 'id')
+    const question = await asked
     const second = said(await client.call('o__ask', { method: 'sampling/createMessage', params: {} }))
     assert.notEqual(at(second, 'error'), undefined)
-    client.send(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{}}`)
+    client.respond(question, {})
     assert.notEqual(at(said(await first), 'result'), undefined)
   })
 
@@ -147,7 +145,7 @@ describe('limits of a server', () => {
     // The first call waits for the validator.
     await timed(it, client.call('s__t'))
     isStuck = true
-    client.send('{"jsonrpc":"2.0","id":"held","method":"tools/call","params":{"name":"s__t"}}')
+    client.post('tools/call', { name: 's__t' }, 'held')
     const filler = 'z'.repeat(150_000)
     const [waits, refused] = [1, 2].map(() => client.call('s__t', { filler }))
     assert.deepEqual(failure(await (refused ?? assert.fail())), [-32603, 's', 'overloaded'])
@@ -188,10 +186,8 @@ describe('limits of a server', () => {
       )
       const { client } = await it.attach()
       const { heard } = await timed(it, client.request('tools/list'))
-      assert.deepEqual(
-        listAt(heard.value, 'result', 'tools').map((tool) => textAt(tool, 'name')),
-        ['s__t'],
-      )
+      const names = listAt(heard.value, 'result', 'tools').map((tool) => textAt(tool, 'name'))
+      assert.deepEqual(names, ['s__t'])
       const warnings = it.log.filter(({ message }) =>
         message.includes(`the cursor "${cursor}" does not advance`),
       )
@@ -238,4 +234,33 @@ test('instructionsLengthMax: what all servers say of themselves', async (t) => {
   const opened = textAt(heard.value, 'result', 'instructions')
   assert.equal(opened.length, 150)
   assert(opened.startsWith('# a'))
+})
+
+test('processesMax holds for the first start of all servers', async (t) => {
+  const servers = { s0: {}, s1: {}, s2: {}, s3: {} }
+  const it = await scripted(t, servers, simple, { eager: true }, { processesMax: 2 })
+  const { client } = await enter(it)
+  assert.equal((await it.runtime.until(client.toolNames())).length, 2)
+  assert.equal(it.runtime.children.length, 2)
+  const errors = it.proxy.status().map(({ error }) => error)
+  assert.match(errors.join(), /'s3' cannot be started: 2 processes run already, which is processesMax/)
+})
+
+test('processesMax ends an idle process for a call; while none is idle, the call waits until its time is over', async (t) => {
+  const stuck = new Set<string>()
+  const act: Act = (method, child) =>
+    method === 'tools/call' && stuck.has(child.command) ? undefined : simple(method, child)
+  const it = await scripted(t, { a: {}, b: { timeout: 5000 } }, act, {}, { processesMax: 1 })
+  const { client } = await enter(it)
+  for (const name of ['a', 'b', 'a', 'b']) {
+    const { heard } = await timed(it, client.call(`${name}__t`))
+    assert.match(heard.text, new RegExp(`"text":"${name}"`))
+  }
+  stuck.add('a')
+  void client.call('a__t').catch(() => {})
+  await it.runtime.pass(1000)
+  const { heard, ms } = await timed(it, client.call('b__t'))
+  assert.equal(failure(heard)[2], 'overloaded')
+  assert.match(heard.text, /'b' cannot be started: 1 processes run already, which is processesMax/)
+  assert.ok(ms >= 5000 && ms < 6000, `${ms}`)
 })

@@ -15,14 +15,7 @@ const SUBSCRIBE = 'resources/subscribe'
 const subscribing = '{"tools":{"listChanged":true},"resources":{"subscribe":true}}'
 
 const listen = (client: RawClient, id: string, notifications: object): void =>
-  client.send(
-    JSON.stringify({
-      jsonrpc: '2.0',
-      id,
-      method: 'subscriptions/listen',
-      params: { notifications, _meta: claim({}) },
-    }),
-  )
+  client.post('subscriptions/listen', { notifications, _meta: claim({}) }, id)
 
 const urisFrom = (from: number, count: number): { readonly resourceSubscriptions: readonly string[] } => ({
   resourceSubscriptions: Array.from({ length: count }, (_, n) => `it://${from + n}`),

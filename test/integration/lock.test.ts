@@ -4,15 +4,15 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { changesOf, withAccepted } from '../../src/lock/changes.js'
-import { decodeLock, encodeLock, type LockedServer } from '../../src/lock/lock-file.js'
+
+import { encodeLock, type LockedServer } from '../../src/lock/lock-file.js'
 import type { ClientOrigin } from '../../src/mcp/client-context.js'
-import { listed, locked } from '../lock/support/locked.js'
+import { locked } from '../lock/support/locked.js'
 import type { FakeChild } from '../upstream/support/fake-runtime.js'
 import type { RawClient } from './support/client.js'
 import { at, listAt, textAt } from './support/json.js'
 import { type Act, type Scripted, handshake, opening, scripted } from './support/scripted.js'
-import { asRead } from './support/programs.js'
+
 import { type Scope, type Servers, scratch } from './support/spawned.js'
 
 type Tools = Readonly<Record<string, object>>
@@ -36,8 +36,6 @@ interface World extends Omit<Scripted, 'attach'> {
   attach(capabilities?: object, origin?: ClientOrigin): Promise<RawClient>
   /** The server says that its lists have changed. */
   change(says: Partial<Says>): Promise<void>
-  /** The lock of server `s` becomes another one, and the proxy reads it. */
-  relock(change: (locked: LockedServer) => LockedServer): Promise<void>
 }
 
 const usual: Says = { tools: { echo, add }, prompts: { greet }, instructions: 'Be kind', sampling: {} }
@@ -112,14 +110,6 @@ async function world(
       }
       await runtime.pass(1000, 50)
     },
-    relock: async (change) => {
-      const schemas = decodeLock(readFileSync(path))
-      const there = schemas.get('default')?.get('s')
-      assert(there !== undefined)
-      writeFileSync(path, encodeLock(new Map([['default', new Map([['s', change(there)]])]])))
-      await runtime.until(made.proxy.reload(asRead({ ...value, mcpServers: servers })))
-      await runtime.pass(1000, 50)
-    },
   }
 }
 
@@ -165,10 +155,8 @@ describe('the first list', () => {
     )
     assert.deepEqual(await names(it, client), ['s__echo', 's__add'], 'a warning hides nothing')
     const changes = it.proxy.status()[0]?.changes
-    assert.deepEqual(
-      changes?.map(({ name, change }) => [name, change]),
-      [['echo', 'changed']],
-    )
+    const changed = changes?.map(({ name, change }) => [name, change])
+    assert.deepEqual(changed, [['echo', 'changed']])
   })
 
   test('of a server that lists nothing, or is not locked, is none', async (t) => {
@@ -327,19 +315,8 @@ describe('fail', () => {
       await refusal(lazy, await lazy.attach(), 'tools/call', call),
       /^changed: .*restore it from git/,
     )
-    assert.deepEqual(
-      lazy.runtime.children.flatMap(({ heard }) => heard.filter((each) => each === 'tools/call')),
-      [],
-    )
-  })
-
-  test('of one server leaves the others alone', async (t) => {
-    const others = { other: { command: 'y', prefix: false } }
-    const server = { lock: { onChange: 'fail' } }
-    const it = await world(t, true, { before: baseline, says: { tools: { echo: poisoned } }, server, others })
-    const client = await it.attach()
-    assert.deepEqual(await names(it, client), ['steal'])
-    assert.match(await refusal(it, client, 'tools/call', { name: 's__echo', arguments: {} }), /^changed: /)
+    const calls = lazy.runtime.children.flatMap(({ heard }) => heard.filter((each) => each === 'tools/call'))
+    assert.deepEqual(calls, [])
   })
 
   test('holds where the file cannot be used, and a warning does not', async (t) => {
@@ -356,36 +333,17 @@ describe('fail', () => {
   })
 })
 
-describe('while the proxy runs', () => {
-  const now = { echo: poisoned, add, steal: add }
-
-  test('what is accepted is shown, and clients are told', async (t) => {
-    const it = await world(t, { onChange: 'hide' }, { before: baseline })
-    const client = await it.attach()
-    await names(it, client)
-    await it.change({ tools: now })
-    const before = news(client)
-    const server = listed(now, { greet }, 'Be kind')
-    await it.relock((there) => withAccepted(there, changesOf(there, server, true)))
-    assert.equal(news(client), before + 1)
-    assert.deepEqual(await names(it, client), ['s__echo', 's__add', 's__steal'])
-    assert.equal(it.runtime.children.length, 1, 'no server is started again')
-  })
-
-  test('a tool that changes while its call waits for consent is not called', async (t) => {
-    const server = { confirm: ['add'], isolation: 'shared' }
-    const it = await world(t, { onChange: 'hide' }, { before: baseline, server })
-    const client = await it.attach({ elicitation: {} })
-    await names(it, client)
-    const asked = client.next('a question', ({ value }) => textAt(value, 'method') === 'elicitation/create')
-    const answer = client.call('s__add')
-    const { value } = await it.runtime.until(asked)
-    await it.change({ tools: { echo, add: poisoned } })
-    client.send(
-      JSON.stringify({ jsonrpc: '2.0', id: at(value, 'id'), result: { action: 'accept', content: {} } }),
-    )
-    const { value: outcome } = await it.runtime.until(answer)
-    assert.equal(textAt(outcome, 'error', 'data', 'reason'), 'changed')
-    assert(!it.runtime.children.some(({ heard }) => heard.includes('tools/call')))
-  })
+test('a tool that changes while its call waits for consent is not called', async (t) => {
+  const server = { confirm: ['add'], isolation: 'shared' }
+  const it = await world(t, { onChange: 'hide' }, { before: baseline, server })
+  const client = await it.attach({ elicitation: {} })
+  await names(it, client)
+  const asked = client.next('a question', ({ value }) => textAt(value, 'method') === 'elicitation/create')
+  const answer = client.call('s__add')
+  const question = await it.runtime.until(asked)
+  await it.change({ tools: { echo, add: poisoned } })
+  client.respond(question, { action: 'accept', content: {} })
+  const { value: outcome } = await it.runtime.until(answer)
+  assert.equal(textAt(outcome, 'error', 'data', 'reason'), 'changed')
+  assert(!it.runtime.children.some(({ heard }) => heard.includes('tools/call')))
 })

@@ -57,10 +57,8 @@ describe('mcp-remote in front of the gateway', { skip: missing }, () => {
         )
         assert.equal(await call(`${server}__progress`, {}, { progressToken: server }), 'progressed')
         const steps = client.heard.filter(({ value }) => at(value, 'params', 'progressToken') === server)
-        assert.deepEqual(
-          steps.map(({ value }) => at(value, 'params', 'progress')),
-          [1, 2, 3],
-        )
+        const progress = steps.map(({ value }) => at(value, 'params', 'progress'))
+        assert.deepEqual(progress, [1, 2, 3])
 
         const changes = client.count(isChange)
         assert.equal(await call(`${server}__change`), 'changed')
@@ -72,7 +70,7 @@ describe('mcp-remote in front of the gateway', { skip: missing }, () => {
         const isHanging = (p: unknown): boolean => at(p, 'progressToken') === `hang ${server}`
         const hanging = client.notification('notifications/progress', isHanging)
         const params = { name: `${server}__hang`, arguments: {}, _meta: { progressToken: `hang ${server}` } }
-        client.send(JSON.stringify({ jsonrpc: '2.0', id: `hang ${server}`, method: 'tools/call', params }))
+        client.post('tools/call', params, `hang ${server}`)
         await hanging
         client.notify('notifications/cancelled', { requestId: `hang ${server}` })
         while ((await call(`${server}__givenUp`)) === '0') continue

@@ -9,7 +9,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js'
-import type { Gateway } from '../../src/gateway/gateway.js'
+
 import { limits } from '../../src/index.js'
 import { EventReader, both, handshake, message, messageIn, open, send } from '../transports/support/http.js'
 import { suiteScope } from '../support/scope.js'
@@ -93,11 +93,7 @@ class Viewer {
   }
 }
 
-interface Views {
-  readonly gateway: Gateway
-  readonly review: Viewer
-  readonly ops: Viewer
-}
+type Views = Awaited<ReturnType<typeof views>>
 
 async function overHttp(
   t: Scope,
@@ -126,7 +122,7 @@ async function onStdio(t: Scope, ...args: readonly string[]): Promise<Viewer> {
   return viewer
 }
 
-async function views(t: Scope): Promise<Views> {
+async function views(t: Scope) {
   const gateway = await gatewayOf(t, configured(), patient)
   return {
     gateway,
@@ -150,10 +146,12 @@ before(async () => {
 describe('three clients with three profiles', () => {
   test('are told of their servers alone, and list what they see', async () => {
     const { review, ops, bare } = shared
-    assert.deepEqual(
-      [review, ops, bare].map(({ client }) => client.getInstructions()),
-      ['words of first', '# first\n\nwords of first\n\n# second\n\nwords of second', 'words of second'],
-    )
+    const instructions = [review, ops, bare].map(({ client }) => client.getInstructions())
+    assert.deepEqual(instructions, [
+      'words of first',
+      '# first\n\nwords of first\n\n# second\n\nwords of second',
+      'words of second',
+    ])
     assert.deepEqual(await review.names('tools/list', 'tools'), ['echo', 'get_one', 'get_two', 'tell'])
     assert.deepEqual(await ops.names('tools/list', 'tools'), [
       'shout',
@@ -251,55 +249,34 @@ describe('three clients with three profiles', () => {
     const expected = ['notifications/resources/updated mem://open/a', 'notifications/tools/list_changed']
     assert.deepEqual([review.told, ops.told], [expected, expected])
   })
-
-  test('have arguments that are set in each call and in no schema', async () => {
-    const { review, ops } = shared
-    const set = { owner: 'acme', n: 7 }
-    const tools = at(await review.ask('tools/list'), 'tools')
-    const echo = Array.isArray(tools) ? tools.find((tool: unknown) => at(tool, 'name') === 'echo') : undefined
-    assert.deepEqual(at(echo, 'inputSchema'), {
-      type: 'object',
-      properties: { repo: { type: 'string' } },
-      required: ['repo'],
-      additionalProperties: false,
-    })
-    assert.deepEqual(at(await review.call('echo', { repo: 'r' }), 'given'), { ...set, repo: 'r' })
-    assert.equal(at(await review.ask('tools/call', { name: 'echo', arguments: {} }), 'isError'), true)
-    assert.deepEqual(at(await ops.call('shout', { owner: 'o', repo: 'r' }), 'given'), {
-      owner: 'o',
-      repo: 'r',
-    })
-  })
 })
 
-describe('a client without a session', () => {
-  test('has the view of its path with each request', async () => {
-    const { gateway } = shared
-    const ask = async (
-      path: string,
-      method: string,
-      params: Readonly<Record<string, unknown>> = {},
-    ): Promise<unknown> => {
-      const request = { method, params, path, headers: bearer('all') }
-      return messageIn((await sendStateless(gateway.port, request)).body)
-    }
-    const names = async (path: string): Promise<unknown[]> => {
-      const tools = at(await ask(path, 'tools/list'), 'result', 'tools')
-      return Array.isArray(tools) ? tools.map((tool: unknown) => at(tool, 'name')) : []
-    }
-    assert.deepEqual(await names('/p/review/mcp'), ['echo', 'get_one', 'get_two', 'tell'])
-    assert.deepEqual((await names('/p/ops/mcp')).slice(0, 2), ['shout', 'first__get_one'])
-    assert.equal((await names('/mcp')).length, 10)
-    assert.equal(at(await ask('/p/bare/mcp', 'server/discover'), 'result', 'instructions'), 'words of second')
-    const echoed = await ask('/p/review/mcp', 'tools/call', { name: 'echo', arguments: { repo: 'r' } })
-    assert.deepEqual(at(parsed(textAt(echoed, 'result', 'content', 0, 'text')), 'given'), {
-      owner: 'acme',
-      n: 7,
-      repo: 'r',
-    })
-    const secret = await ask('/p/review/mcp', 'resources/read', { uri: 'mem://secret/a' })
-    assert.equal(at(secret, 'error', 'code'), -32602)
+test('a client without a session has the view of its path with each request', async () => {
+  const { gateway } = shared
+  const ask = async (
+    path: string,
+    method: string,
+    params: Readonly<Record<string, unknown>> = {},
+  ): Promise<unknown> => {
+    const request = { method, params, path, headers: bearer('all') }
+    return messageIn((await sendStateless(gateway.port, request)).body)
+  }
+  const names = async (path: string): Promise<unknown[]> => {
+    const tools = at(await ask(path, 'tools/list'), 'result', 'tools')
+    return Array.isArray(tools) ? tools.map((tool: unknown) => at(tool, 'name')) : []
+  }
+  assert.deepEqual(await names('/p/review/mcp'), ['echo', 'get_one', 'get_two', 'tell'])
+  assert.deepEqual((await names('/p/ops/mcp')).slice(0, 2), ['shout', 'first__get_one'])
+  assert.equal((await names('/mcp')).length, 10)
+  assert.equal(at(await ask('/p/bare/mcp', 'server/discover'), 'result', 'instructions'), 'words of second')
+  const echoed = await ask('/p/review/mcp', 'tools/call', { name: 'echo', arguments: { repo: 'r' } })
+  assert.deepEqual(at(parsed(textAt(echoed, 'result', 'content', 0, 'text')), 'given'), {
+    owner: 'acme',
+    n: 7,
+    repo: 'r',
   })
+  const secret = await ask('/p/review/mcp', 'resources/read', { uri: 'mem://secret/a' })
+  assert.equal(at(secret, 'error', 'code'), -32602)
 })
 
 describe('paths', () => {

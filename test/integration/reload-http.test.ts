@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { Configuration } from '../../src/config/configuration.js'
-import { type Gateway, type GatewayOptions, openGateway } from '../../src/gateway/gateway.js'
+import { type GatewayOptions, openGateway } from '../../src/gateway/gateway.js'
 import { limits } from '../../src/limits.js'
 import type { LogRecord } from '../../src/index.js'
 import { until } from './support/waiting.js'
@@ -39,13 +39,7 @@ function config(schemas: Readonly<Record<string, Json>>, server: Json = {}): Con
 
 const drained = { limits: { ...limits, drainMs: 1000 } }
 
-interface Opened {
-  readonly gateway: Gateway
-  readonly port: number
-  readonly log: readonly LogRecord[]
-}
-
-async function opened(scope: Scope, first: Configuration, options: GatewayOptions = {}): Promise<Opened> {
+async function opened(scope: Scope, first: Configuration, options: GatewayOptions = {}) {
   const log: LogRecord[] = []
   const gateway = await openGateway(first, { log: (record) => void log.push(record), ...options })
   scope.after(() => gateway.close(0))
@@ -123,13 +117,7 @@ describe('reload over HTTP', () => {
   })
 
   test('another token: the old one is refused at once, its calls are answered, and its sessions end', async (t) => {
-    const { gateway, port } = await opened(t, config({ default: { a } }, { token: 'zeroth-token' }), drained)
-    const hello = await send(port, {
-      headers: bearer('zeroth'),
-      body: message('initialize', 0, { protocolVersion: '2025-11-25' }),
-    })
-    assert.equal(hello.status, 401)
-    await gateway.reload(config({ default: { a } }, { token: 'first-token' }))
+    const { gateway, port } = await opened(t, config({ default: { a } }, { token: 'first-token' }), drained)
     const first = bearer('first-token')
     const session = await handshake(port, undefined, undefined, first)
     const running = send(port, {

@@ -18,9 +18,9 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import { listAt, textAt } from './support/json.js'
-import { cli } from './support/programs.js'
+import { type ServerEntry, cli } from './support/programs.js'
 import { type CallOptions, clientLibrary, missing, serverProgram, stdioLibrary } from './support/sdk-v2.js'
-import { type Scope, configFile, scratch } from './support/spawned.js'
+import { type Scope, type Servers, configFile, scratch } from './support/spawned.js'
 import { until } from './support/waiting.js'
 import { gatewayOf } from './support/gateway.js'
 
@@ -127,20 +127,16 @@ const clients: readonly (readonly [string, (t: Scope, place: Place) => Promise<P
 ]
 
 const modes = ['dual', 'new', 'old'] as const
-const stdioServers = (env: object): Record<string, object> =>
+const stdioServers = (env: object): Servers =>
   Object.fromEntries(
     modes.map((mode) => [`${mode}-stdio`, { command: process.execPath, args: [serverProgram, mode], env }]),
   )
 
-const places: Readonly<Record<string, (t: Scope, servers: object) => Promise<Place>>> = {
-  stdio: async (t, servers) => {
-    const config = configFile(t, { ...servers })
-    return { args: [cli, '--stdio', '--config', config], env: { ...process.env, HOME: scratch(t) } }
-  },
-  'Streamable HTTP': async (t, servers) => {
-    const gateway = await gatewayOf(t, { mcpServers: servers })
-    return { url: `${gateway.origin}/mcp` }
-  },
+/** The command on stdio in front of programs, and a gateway in front of remote servers. */
+async function placeOf(t: Scope, servers: Servers): Promise<Place> {
+  if ('dual-http' in servers) return { url: `${(await gatewayOf(t, { mcpServers: servers })).origin}/mcp` }
+  const config = configFile(t, { ...servers })
+  return { args: [cli, '--stdio', '--config', config], env: { ...process.env, HOME: scratch(t) } }
 }
 
 const calls: readonly (readonly [string, object, string])[] = [
@@ -188,7 +184,7 @@ async function use({ tools, call, told, setsLevel }: Person, server: string): Pr
 }
 
 describe('servers of version 2', { skip: missing }, () => {
-  const remote: Record<string, object> = {}
+  const remote: Record<string, ServerEntry> = {}
   const processes: ChildProcess[] = []
   const folder = mkdtempSync(join(tmpdir(), 'mcps-sdk-'))
   before(async () => {
@@ -207,11 +203,11 @@ describe('servers of version 2', { skip: missing }, () => {
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
 
-  for (const [place, open] of Object.entries(places))
+  for (const place of ['stdio', 'Streamable HTTP'])
     for (const [client, connect] of clients)
-      test(`behind a client of ${client}, over ${place}`, async (t) => {
-        const servers = { ...stdioServers({ GIVEN_UP: join(scratch(t), 'given-up') }), ...remote }
-        const person = await connect(t, await open(t, servers))
+      test(`behind a client of ${client}, over ${place} on both sides`, async (t) => {
+        const servers = place === 'stdio' ? stdioServers({ GIVEN_UP: join(scratch(t), 'given-up') }) : remote
+        const person = await connect(t, await placeOf(t, servers))
         for (const server of Object.keys(servers)) await use(person, server)
       })
 })

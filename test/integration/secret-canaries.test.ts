@@ -5,10 +5,8 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { spawn } from 'node:child_process'
-import { cli, root } from './support/programs.js'
-import { scratch } from './support/spawned.js'
-import { until } from './support/waiting.js'
+import { runCommand } from '../cli/support/in-process.js'
+import { scratch, spawnGateway } from './support/spawned.js'
 import { message, open, send } from '../transports/support/http.js'
 import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import { Issuer } from '../front-auth/issuer.js'
@@ -152,17 +150,9 @@ test('no secret of the configuration or of a client is said anywhere', async (t)
     CANARY_ENV: secret['envVariable'],
     CANARY_ARGUMENT: secret['argument'],
   }
-  const child = spawn(process.execPath, [cli, '-c', file, '--verbose', '--record', record], {
-    cwd: root,
-    env,
-  })
-  t.after(() => void child.kill('SIGKILL'))
-  let stderr = ''
-  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
-  child.stdout.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
-  const exited = new Promise((resolve) => child.on('close', resolve))
-  await until(() => stderr.includes('/api/status'))
-  const port = Number(/http:\/\/[^\s/]+:(\d+)/.exec(stderr)?.[1])
+  const { proxy, port } = await spawnGateway(t, ['-c', file, '--verbose', '--record', record], { env })
+  let stderr = proxy.stderr
+  proxy.child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
   const headers = { authorization: `Bearer ${secret['frontToken']}` }
 
   const answers: string[] = []
@@ -199,39 +189,25 @@ test('no secret of the configuration or of a client is said anywhere', async (t)
     await ask(message('tools/call', 2, { name, arguments: {} }))
   for (const path of ['/', '/health', '/api/status', '/mcp'])
     answers.push((await send(port, { path, method: 'GET', headers: { ...headers, accept: '*/*' } })).body)
-  child.kill('SIGTERM')
-  await exited
+  proxy.child.kill('SIGTERM')
+  await proxy.exited
 
   assert.equal(answers.filter((body) => body.includes('-32603')).length >= Object.keys(ways).length, true)
   assert.ok(remote.seen.length > Object.keys(ways).length, 'the server was called')
   const logs = readdirSync(join(folder, 'log')).map((name) => readFileSync(join(folder, 'log', name), 'utf8'))
   assert.ok(logs.length > 1, 'the log was rotated')
-  // The scripted server answers in this process, which must not be blocked meanwhile.
   const run = async (...args: readonly string[]): Promise<string> => {
-    const child = spawn(process.execPath, [cli, ...args], { cwd: root, env })
-    let text = ''
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => (text += chunk.toString()))
-    await new Promise((resolve) => child.on('close', resolve))
-    return text
+    const { out, err } = await runCommand(args, env)
+    return out + err
   }
+  const change = ['add', 'talker', '--force', '--config', file]
   const said: Readonly<Record<string, string>> = {
-    stderr,
+    stderr: stderr + JSON.stringify(proxy.client.heard) + proxy.client.invalid.join(),
     'the log file': logs.join('\n'),
     'what clients were told': answers.join('\n'),
     '--check': await run('--check', file),
     'doctor and its errors': await run('doctor', '--config', file),
-    'the lines of a change': await run(
-      'add',
-      'talker',
-      '--force',
-      '--config',
-      file,
-      '--env',
-      `K=${secret['env']}`,
-      '--',
-      'x',
-    ),
+    'the lines of a change': await run(...change, '--env', `K=${secret['env']}`, '--', 'x'),
     'the names of secrets': `${await run('secret', 'list')}, ${await run('secret', 'remove', 'canari')}`,
     // The recording keeps the stdout of a program byte for byte: these lines are no frames.
     'the recording': readFileSync(record, 'utf8').replaceAll(/"junk64":"[^"]*"/g, ''),

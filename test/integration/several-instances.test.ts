@@ -31,15 +31,17 @@ interface Instance {
 interface Setup {
   readonly servers?: Readonly<Record<string, ServerEntry>>
   readonly server?: Json
+  readonly more?: Json
 }
 
 async function instances(t: Scope, setup: Setup = {}): Promise<readonly [Instance, Instance]> {
-  const { servers = { s: itServer() }, server = {} } = setup
+  const { servers = { s: itServer() }, server = {}, more = {} } = setup
   const shared = new SharedMemory()
   const start = async (instance: string): Promise<Instance> => {
     const store = new MemoryStore(shared, realClock)
     const log: string[] = []
     const config = {
+      ...more,
       mcpServers: servers,
       server: { stateKey: 'the key of both instances', instance, ...server },
     }
@@ -222,13 +224,11 @@ describe('while the store is away', () => {
       assert.deepEqual([status, fields['retry-after']], [503, '5'])
     two.store.isAway = false
     assert.equal((await ask(two, headers, 'ping')).status, 200)
-    assert.deepEqual(
-      two.log.filter((text) => text.includes('the store')),
-      [
-        'the store cannot be used: new sessions are refused until it can be',
-        'the store can be reached again',
-      ],
-    )
+    const lines = two.log.filter((text) => text.includes('the store'))
+    assert.deepEqual(lines, [
+      'the store cannot be used: new sessions are refused until it can be',
+      'the store can be reached again',
+    ])
   })
 
   test('requests for which it goes away in the middle are told so, and not logged one by one', async (t) => {
@@ -249,5 +249,30 @@ describe('while the store is away', () => {
     assert.equal((await send(one.port, { method: 'DELETE', headers })).status, 503)
     one.store.isAway = false
     await untilAnswered(async () => (await ask(two, headers, 'ping')).status === 404)
+  })
+})
+
+/** Calls a tool: the HTTP status, the reason of an error and the field `Retry-After`. */
+const outcome = async ({ port }: Instance): Promise<unknown[]> => {
+  const params = { name: 's__nonce', arguments: { n: 'a' } }
+  const { status, headers, body } = await sendStateless(port, { method: 'tools/call', params })
+  return [status, at(messageIn(body), 'error', 'data', 'reason'), headers['retry-after']]
+}
+
+describe('a limit of two gateways', () => {
+  const passed = [200, undefined, undefined]
+
+  test('counts the calls of a principal together', async (t) => {
+    const [one, two] = await instances(t, { more: { limits: [{ perMinute: 1, burst: 3 }] } })
+    for (const each of [one, two, one]) assert.deepEqual(await outcome(each), passed)
+    for (const each of [one, two]) assert.deepEqual(await outcome(each), [429, 'rate-limited', '60'])
+  })
+
+  test('lets through what they have of it while the store is away, and then says that it is', async (t) => {
+    const [one, two] = await instances(t, { more: { limits: [{ perMinute: 20 }] } })
+    assert.deepEqual(await outcome(one), passed)
+    for (const { store } of [one, two]) store.isAway = true
+    assert.deepEqual(await outcome(one), passed)
+    for (const each of [one, two]) assert.deepEqual(await outcome(each), [503, 'store-away', '2'])
   })
 })

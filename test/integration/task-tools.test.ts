@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import type { RawClient } from './support/client.js'
+
 import { at, numberAt, textAt } from './support/json.js'
 import { type Act, scripted, simple } from './support/scripted.js'
 import type { Scope, Servers } from './support/spawned.js'
@@ -49,17 +49,14 @@ function actOf(offered: object): Act {
   }
 }
 
-interface Stage {
-  readonly attach: () => Promise<RawClient>
-  /** Lets time pass until this has come. */
-  readonly until: <T>(coming: Promise<T>) => Promise<T>
-}
-
 const TASKS = { tasks: { requests: { tools: { call: {} } } } }
 
-async function stage(t: Scope, servers: Servers = { s: {} }, offered: object = TASKS): Promise<Stage> {
+async function stage(t: Scope, servers: Servers = { s: {} }, offered: object = TASKS) {
   const it = await scripted(t, servers, actOf(offered))
-  return { attach: async () => (await it.attach()).client, until: (coming) => it.runtime.until(coming) }
+  return {
+    attach: async () => (await it.attach()).client,
+    until: <T>(coming: Promise<T>) => it.runtime.until(coming),
+  }
 }
 
 test('a tool that must be called as a task is not listed, and who calls it is told why', async (t) => {

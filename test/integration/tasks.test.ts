@@ -3,10 +3,10 @@
 import { strict as assert } from 'node:assert'
 import { before, describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
-import type { Heard, RawClient } from './support/client.js'
+import { type Heard, type RawClient, said } from './support/client.js'
 import { at, listAt, numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
-import { type ServerEntry, nodeProgram } from './support/programs.js'
+import { type ServerEntry, itServer, nodeProgram } from './support/programs.js'
 import { handshake, scripted, simple } from './support/scripted.js'
 import { suiteScope } from '../support/scope.js'
 import type { Scope, Servers } from './support/spawned.js'
@@ -20,12 +20,9 @@ const server = (env: Readonly<Record<string, string>> = {}, more: ServerEntry = 
   ...nodeProgram('task-server.mjs', env, more),
 })
 
-interface Proxied {
-  readonly open: (capabilities?: unknown, revision?: string) => Promise<RawClient>
-  readonly messages: () => string[]
-}
+type Proxied = Awaited<ReturnType<typeof proxied>>
 
-async function proxied(t: Scope, servers: Servers, tasksMax = limits.session.tasksMax): Promise<Proxied> {
+async function proxied(t: Scope, servers: Servers, tasksMax = limits.session.tasksMax) {
   const session = { ...limits.session, tasksMax }
   // `initialize` waits for what the servers offer, also on a busy machine.
   const own = { limits: { ...limits, initializeGraceMs: HANG_MS, session } }
@@ -92,24 +89,24 @@ before(async () => {
 })
 
 describe('a task', () => {
-  test('of a client with a process of its own is asked about, ends, and gives its result', async () => {
+  test('of a client with a process of its own is asked about, takes no slot while its result is waited for, and ends', async () => {
     const client = await open(ASKABLE)
-    const answer = await begin(client, 'a__work')
-    assert.match(answer.text, /"task":\{"taskId":"a1","status":"working",.*"x-odd":"1.0"\}/)
-    assert.equal(await statusOf(client, 'a1'), 'working')
-    const result = about(client, 'result', 'a1')
-    await client.call('a__finish', { id: 'a1' })
-    assert.equal(textOf(await result), 'work a1')
+    const answer = await begin(client, 'one__work')
+    assert.match(answer.text, /"task":\{"taskId":"one1","status":"working",.*"x-odd":"1.0"\}/)
+    assert.equal(await statusOf(client, 'one1'), 'working')
+    const result = about(client, 'result', 'one1')
+    await client.call('one__finish', { id: 'one1' })
+    assert.equal(textOf(await result), 'work one1')
     const status = await client.notification('notifications/tasks/status')
     assert.equal(textAt(status.value, 'params', 'status'), 'completed')
-    assert.equal(await statusOf(client, 'a1'), 'completed')
+    assert.equal(await statusOf(client, 'one1'), 'completed')
   })
 
   test('is cancelled, which a cancelled tasks/result is not', async () => {
     const client = await open(ASKABLE)
     const id = await begun(client, 'a__must')
     const asked = client.nextId()
-    client.send(JSON.stringify({ jsonrpc: '2.0', id: asked, method: 'tasks/result', params: { taskId: id } }))
+    client.post('tasks/result', { taskId: id }, asked)
     client.notify('notifications/cancelled', { requestId: asked })
     assert.equal(await statusOf(client, id), 'working')
     assert.equal(textAt((await about(client, 'cancel', id)).value, 'result', 'status'), 'cancelled')
@@ -143,20 +140,9 @@ describe('a task', () => {
       await client.call('a__finish', { id })
       await client.call('a__report', { id, progress: 9 })
       await client.request('ping')
-      assert.equal(
-        client.count((heard) => at(heard, 'method') === 'notifications/progress'),
-        1,
-      )
+      const reports = client.count((heard) => at(heard, 'method') === 'notifications/progress')
+      assert.equal(reports, 1)
     }
-  })
-
-  test('takes no slot of its server while its result is waited for', async () => {
-    const client = await open(ASKABLE)
-    const id = await begun(client, 'one__work')
-    const result = about(client, 'result', id)
-    await client.call('one__finish', { id })
-    assert.equal(textOf(await result), `work ${id}`)
-    await client.call('one__finish', { id })
   })
 
   test('is lost with its process, and who asks for it is told so', async () => {
@@ -230,10 +216,8 @@ describe('the tasks of one client', () => {
     await owner.call('a__finish', { id })
     await other.request('ping')
     await owner.notification('notifications/tasks/status')
-    assert.equal(
-      other.count((value) => at(value, 'method') === 'notifications/tasks/status'),
-      0,
-    )
+    const statuses = other.count((value) => at(value, 'method') === 'notifications/tasks/status')
+    assert.equal(statuses, 0)
   })
 
   test('are cancelled when it leaves a process that others use', async () => {
@@ -322,4 +306,29 @@ describe('tasks are offered', () => {
       /^\{"jsonrpc":"2.0","id":\d+,"method":"tools\/call","params":\{"name":"echo", "task":\{"ttl":1.0\}\}\}$/,
     )
   })
+})
+
+test('a client that runs tasks is asked without, and about none', async (t) => {
+  const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
+  const tasks = { list: {}, cancel: {}, requests: { elicitation: { create: {} } } }
+  const asked: string[] = []
+  client.onRequest = (_method, _params, { text }) => {
+    asked.push(text)
+    return '{"action":"decline"}'
+  }
+  await client.open({ elicitation: {}, tasks }, '2025-11-25')
+  const ask = async (method: string, params: object): Promise<unknown> =>
+    said(await client.call('s__ask', { method, params }))
+
+  const params = { message: 'n?', requestedSchema: { type: 'object', properties: {} }, task: { ttl: 1 } }
+  assert.deepEqual(await ask('elicitation/create', params), { result: { action: 'decline' } })
+  assert.equal(numberAt(await ask('tasks/get', { taskId: 'x' }), 'error', 'code'), -32601)
+  assert.equal(asked.length, 1)
+  assert(!asked[0]?.includes('"task"'))
+  client.notify('notifications/tasks/status', { taskId: 'x', status: 'completed', ttl: null })
+  const lines = listAt(said(await client.call('s__seen')), 'lines').map((line) =>
+    Buffer.from(String(line), 'base64').toString(),
+  )
+  assert(lines.some((line) => line.includes('"initialize"')))
+  for (const line of lines) assert.doesNotMatch(line, /"tasks"|tasks\/status/)
 })

@@ -9,7 +9,7 @@ import { TOOLS } from '../transports/support/one-tool.js'
 import { answerOf, json, scripted, type Handler, type Scripted } from '../transports/support/scripted.js'
 import { at, textAt } from './support/json.js'
 import { clientOf } from './support/library.js'
-import type { RawClient } from './support/client.js'
+
 import { type Scope } from './support/spawned.js'
 
 const opened = (version = '2025-03-26'): string =>
@@ -44,17 +44,12 @@ async function service(
 
 const DRAIN_MS = 5
 
-interface Transparent {
-  readonly client: RawClient
-  readonly close: () => Promise<void>
-}
-
 /** The proxy of `--url` with its address and `--timeout`. */
 async function transparentProxy(
   t: Scope,
   { url }: Scripted,
   { timeoutMs, drainMs = limits.drainMs }: { readonly timeoutMs?: number; readonly drainMs?: number } = {},
-): Promise<Transparent> {
+) {
   const config = remoteConfig({ url: url.href, headers: {} }, timeoutMs, 'mcps-proxy')
   const own = { ownStart: 'with-client' as const, limits: { ...limits, drainMs } }
   const proxy = await createProxy(config, own)
@@ -84,10 +79,8 @@ describe("a client's own initialize", () => {
     client.notify('notifications/initialized')
     await client.call('work')
     const calls = remote.seen.filter(({ rpc }) => rpc === 'tools/call')
-    assert.deepEqual(
-      calls.map(({ headers }) => headers['mcp-protocol-version']),
-      ['2025-03-26'],
-    )
+    const revisions = calls.map(({ headers }) => headers['mcp-protocol-version'])
+    assert.deepEqual(revisions, ['2025-03-26'])
     client.send('[{"jsonrpc":"2.0","id":"in a batch","method":"ping"}]')
     await client.next('a batch', ({ value }) => at(value, 0, 'id') === 'in a batch')
     const again = await client.request('initialize', JSON.parse(PARAMS))
@@ -166,10 +159,8 @@ describe("a client's own initialize", () => {
     started.resolve()
     const [, list] = await Promise.all(answers)
     assert.equal(textAt(list?.value, 'result', 'tools', 0, 'name'), 'work')
-    assert.deepEqual(
-      client.heard.map(({ value }) => at(value, 'id')),
-      [3, 'a', 2],
-    )
+    const ids = client.heard.map(({ value }) => at(value, 'id'))
+    assert.deepEqual(ids, [3, 'a', 2])
   })
 
   // The service has answered `initialize` long before a list is late.
@@ -227,10 +218,8 @@ describe("a client's own initialize", () => {
       for (const line of last) client.send(line)
       const [first] = await Promise.all(answers)
       assert.equal(textAt(first?.value, 'result', 'serverInfo', 'name'), 'the service')
-      assert.deepEqual(
-        client.heard.map(({ value }) => at(value, 'id')),
-        want,
-      )
+      const ids = client.heard.map(({ value }) => at(value, 'id'))
+      assert.deepEqual(ids, want)
       await close()
     })
 

@@ -97,9 +97,8 @@ for (const [schema, name, item, want] of [
   ['default', 'files', '$(id)', 'mcps-proxy lock --accept files'],
   ['default', "it's", 'x', String.raw`mcps-proxy lock --accept 'it'\''s/x'`],
 ] as const)
-  test(`a shell reads no name of a server's own as a command: ${want}`, () => {
-    assert.equal(acceptCommand(schema, name, item), want)
-  })
+  test(`a shell reads no name of a server's own as a command: ${want}`, () =>
+    assert.equal(acceptCommand(schema, name, item), want))
 
 const tags = (text: string): string =>
   Array.from(text, (letter) => String.fromCodePoint(0xe0000 + (letter.codePointAt(0) ?? 0))).join('')
@@ -146,9 +145,8 @@ const shown: readonly (readonly [before: unknown, after: unknown, want: readonly
 ]
 
 for (const [before, after, want] of shown)
-  test(`a difference reads ${want.join().slice(0, 40)}`, () => {
-    assert.deepEqual(differences({ before: content(before), after: content(after) }), want)
-  })
+  test(`a difference reads ${want.join().slice(0, 40)}`, () =>
+    assert.deepEqual(differences({ before: content(before), after: content(after) }), want))
 
 test('of thousands of differences two hundred are shown', { timeout: 60_000 }, () => {
   const [before, after] = ['p', 'q'].map((name) =>

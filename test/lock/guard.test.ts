@@ -75,7 +75,6 @@ const cases: readonly (readonly [
 
 describe('what clients see', () => {
   for (const [title, lock, ofServer, now, want] of cases)
-    test(`with ${title} is ${want}`, (t) => {
-      assert.equal(outcome(judged(t, configOf(lock, ofServer), locked({ x: a, y: a }), now)), want)
-    })
+    test(`with ${title} is ${want}`, (t) =>
+      assert.equal(outcome(judged(t, configOf(lock, ofServer), locked({ x: a, y: a }), now)), want))
 })

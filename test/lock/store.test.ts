@@ -11,12 +11,7 @@ import { type Scope, scratch } from '../integration/support/spawned.js'
 import { openRuntime } from '../support/open-runtime.js'
 import { listed, locked } from './support/locked.js'
 
-interface Stored {
-  readonly store: LockStore
-  readonly log: LogRecord[]
-}
-
-function stored(t: Scope, path: string): Stored {
+function stored(t: Scope, path: string) {
   const log: LogRecord[] = []
   return { store: new LockStore(path, openRuntime(t), (record) => void log.push(record)), log }
 }
@@ -124,10 +119,8 @@ test('a folder that cannot be written costs the file and nothing else', async (t
   writeFileSync(join(path, '..', '..', 'gone'), '')
   store.baseline('default', 's', listed({ x: {} }))
   await store.close()
-  assert.match(
-    log.map(({ message }) => message).join(),
-    /cannot be written, so first lists are locked until the end/,
-  )
+  const logged = log.map(({ message }) => message).join()
+  assert.match(logged, /cannot be written, so first lists are locked until the end/)
   assert.equal(store.schemas.get('default')?.size, 1)
   assert(!existsSync(path))
 })

@@ -242,18 +242,16 @@ describe('secrets', () => {
   })
 })
 
-describe('stderr', () => {
-  test('that nobody reads loses lines and says how many', () => {
-    const stream = new Memory()
-    const log = logger(stream)
-    stream.writableLength = 1024 * 1024 + 1
-    log.sink(info('lost'))
-    log.sink(info('lost'))
-    stream.writableLength = 0
-    log.sink(info('kept'))
-    assert.doesNotMatch(stream.text, /"lost"/)
-    assert.match(stream.text, /2 log lines were dropped.*\n.*"kept"/)
-  })
+test('stderr that nobody reads loses lines and says how many', () => {
+  const stream = new Memory()
+  const log = logger(stream)
+  stream.writableLength = 1024 * 1024 + 1
+  log.sink(info('lost'))
+  log.sink(info('lost'))
+  stream.writableLength = 0
+  log.sink(info('kept'))
+  assert.doesNotMatch(stream.text, /"lost"/)
+  assert.match(stream.text, /2 log lines were dropped.*\n.*"kept"/)
 })
 
 const options = (name: string, maxSizeBytes = 1024, maxFiles = 3): NonNullable<LoggerOptions['file']> => ({
@@ -262,7 +260,7 @@ const options = (name: string, maxSizeBytes = 1024, maxFiles = 3): NonNullable<L
   maxFiles,
 })
 
-/** A folder on a disk of its own with room for little; undefined where that may not be made. */
+/** A folder on a separate small disk; undefined where the test may not mount one. */
 function smallDisk(): string | undefined {
   const path = mkdtempSync(join(folder, 'disk-'))
   try {
@@ -281,10 +279,8 @@ describe('the file', () => {
     log.sink(info('two'))
     await log.close()
     const lines = readFileSync(file.path, 'utf8').trimEnd().split('\n')
-    assert.deepEqual(
-      lines.map((line) => JSON.parse(line).message),
-      ['one', 'two'],
-    )
+    const messages = lines.map((line) => JSON.parse(line).message)
+    assert.deepEqual(messages, ['one', 'two'])
     assert.equal(statSync(file.path).mode & 0o777, 0o600)
     assert.equal(statSync(join(folder, 'new/deep')).mode & 0o777, 0o700)
   })

@@ -131,7 +131,6 @@ describe('a browser', () => {
         assert.match(program, /^(?:\/(?:usr|bin|mnt)\/|rundll32$)/)
   })
 
-  test('that is not there is none', async () => {
-    assert.equal(await openBrowser('https://auth.example/', { BROWSER: '/nowhere/browser' }), false)
-  })
+  test('that is not there is none', async () =>
+    assert.equal(await openBrowser('https://auth.example/', { BROWSER: '/nowhere/browser' }), false))
 })

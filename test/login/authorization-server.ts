@@ -237,10 +237,8 @@ export class AuthorizationServer {
     }
     assertOnce(asked)
     const wanted = ['response_type', 'client_id', 'redirect_uri', 'state', 'code_challenge', 'resource']
-    assert.deepEqual(
-      wanted.filter((name) => asked.get(name) === null),
-      [],
-    )
+    const missing = wanted.filter((name) => asked.get(name) === null)
+    assert.deepEqual(missing, [])
     assert.equal(asked.get('code_challenge_method'), 'S256')
     const [redirectUri, clientId] = [asked.get('redirect_uri') ?? '', asked.get('client_id') ?? '']
     assert(this.#clients.get(clientId)?.includes(redirectUri))

@@ -21,14 +21,12 @@ describe('the challenge of a server', () => {
       assert.deepEqual(found && Object.fromEntries(found), wanted)
     })
 
-  test('is read in time that grows with its length alone', () => {
-    assert.equal(bearerChallenge([`Bearer ${'a='.repeat(30_000)}`])?.get('a'), 'a')
-  })
+  test('is read in time that grows with its length alone', () =>
+    assert.equal(bearerChallenge([`Bearer ${'a='.repeat(30_000)}`])?.get('a'), 'a'))
 })
 
-test('scopes are joined, each once', () => {
-  assert.deepEqual(scopesIn('a b', undefined, ' b  c '), ['a', 'b', 'c'])
-})
+test('scopes are joined, each once', () =>
+  assert.deepEqual(scopesIn('a b', undefined, ' b  c '), ['a', 'b', 'c']))
 
 const wants = (scope: string) => bearerChallenge([`Bearer error="insufficient_scope", scope="${scope}"`])
 

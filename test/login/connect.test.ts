@@ -12,7 +12,7 @@ import { until } from '../integration/support/waiting.js'
 import { AuthorizationServer } from './authorization-server.js'
 import { TestBrowser } from './place.js'
 
-/** The person goes on at once, or when `goOn` is called. */
+/** A quick person logs in without waiting, a slow one when `goOn` is called. */
 async function place(t: TestContext, person: 'quick' | 'slow') {
   const server = await AuthorizationServer.open(t)
   const home = scratch(t)

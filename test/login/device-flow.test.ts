@@ -21,7 +21,7 @@ async function run(t: TestContext, answers: object[], more: AuthorizationOptions
   const real = openRuntime(t)
   /** Between two requests, in milliseconds. */
   const pauses: number[] = []
-  // What takes ten seconds or longer is the limit of a request.
+  // A timer of ten seconds or longer is the limit of a request.
   const setTimer: typeof real.setTimer = (ms, fire) => {
     if (ms >= 10_000) return real.setTimer(ms, fire)
     pauses.push(ms)
@@ -64,7 +64,5 @@ describe('a login by a code', () => {
     ],
   ]
   for (const [title, answers, options, wanted] of ends)
-    test(`ends with ${title}`, async (t) => {
-      await assert.rejects((await run(t, answers, options)).login, wanted)
-    })
+    test(`ends with ${title}`, async (t) => assert.rejects((await run(t, answers, options)).login, wanted))
 })

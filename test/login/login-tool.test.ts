@@ -58,42 +58,40 @@ async function gateway(
   }
 }
 
-describe('a server that wants a login', () => {
-  test('is in a state of its own, and a login by another process is used at once by all clients', async (t) => {
-    const here = await place(t, 'elsewhere')
-    const clients = await Promise.all([here.attach(), here.attach()])
-    for (const { client } of clients) await client.open()
-    const shown = (): unknown => here.proxy.status().map(({ name, state }) => [name, state])
-    await until(() => here.proxy.status().every(({ state }) => !['starting', 'disconnected'].includes(state)))
-    assert.deepEqual(shown(), [
-      ['guarded', 'login-required'],
-      ['open', 'connected'],
-    ])
-    const wanted = /^Authentication failed: 'guarded' needs a login; run: mcps-proxy login guarded$/
-    assert.match(here.proxy.status()[0]?.error ?? '', wanted)
-    // More than would open the breaker of a server that crashes.
-    const [first] = clients
-    assert(first !== undefined)
-    for (let time = 0; time < 8; time++) {
-      const { value } = await first.client.call('guarded__hello')
-      assert.match(textAt(value, 'error', 'message'), wanted)
-      assert.deepEqual(at(value, 'error', 'data'), { service: 'guarded', reason: 'login-required' })
-    }
-    assert.equal(here.proxy.status()[0]?.gauges.restarts, 0)
-    assert.equal(here.log.filter(({ message }) => wanted.test(message)).length, 1)
-    for (const { client } of clients) await client.request('tools/list')
-    const changed = clients.map(({ client }) => client.notification('notifications/tools/list_changed'))
-    await logIn({ url: here.server.url }, here.store, here.runtime, quickPerson)
-    await Promise.all(changed)
-    for (const { client } of clients) {
-      const { value } = await client.call('guarded__hello')
-      assert.equal(textAt(value, 'result', 'content', 0, 'text'), 'hi')
-    }
-    here.store.remove(here.server.url)
-    await untilAnswered(
-      async () => at((await first.client.call('guarded__hello')).value, 'error') !== undefined,
-    )
-  })
+test('a server that wants a login is in a state of its own, and a login by another process is used at once by all clients', async (t) => {
+  const here = await place(t, 'elsewhere')
+  const clients = await Promise.all([here.attach(), here.attach()])
+  for (const { client } of clients) await client.open()
+  const shown = (): unknown => here.proxy.status().map(({ name, state }) => [name, state])
+  await until(() => here.proxy.status().every(({ state }) => !['starting', 'disconnected'].includes(state)))
+  assert.deepEqual(shown(), [
+    ['guarded', 'login-required'],
+    ['open', 'connected'],
+  ])
+  const wanted = /^Authentication failed: 'guarded' needs a login; run: mcps-proxy login guarded$/
+  assert.match(here.proxy.status()[0]?.error ?? '', wanted)
+  // More than would open the breaker of a server that crashes.
+  const [first] = clients
+  assert(first !== undefined)
+  for (let time = 0; time < 8; time++) {
+    const { value } = await first.client.call('guarded__hello')
+    assert.match(textAt(value, 'error', 'message'), wanted)
+    assert.deepEqual(at(value, 'error', 'data'), { service: 'guarded', reason: 'login-required' })
+  }
+  assert.equal(here.proxy.status()[0]?.gauges.restarts, 0)
+  assert.equal(here.log.filter(({ message }) => wanted.test(message)).length, 1)
+  for (const { client } of clients) await client.request('tools/list')
+  const changed = clients.map(({ client }) => client.notification('notifications/tools/list_changed'))
+  await logIn({ url: here.server.url }, here.store, here.runtime, quickPerson)
+  await Promise.all(changed)
+  for (const { client } of clients) {
+    const { value } = await client.call('guarded__hello')
+    assert.equal(textAt(value, 'result', 'content', 0, 'text'), 'hi')
+  }
+  here.store.remove(here.server.url)
+  await untilAnswered(
+    async () => at((await first.client.call('guarded__hello')).value, 'error') !== undefined,
+  )
 })
 
 describe('the tool that begins a login', () => {
@@ -167,7 +165,7 @@ describe('the tool that begins a login', () => {
         [at(params, 'mode'), at(params, 'message'), typeof at(params, 'elicitationId')],
         ['url', "Log in to 'guarded'", 'string'],
       )
-      client.send(JSON.stringify({ jsonrpc: '2.0', id: at(asked.value, 'id'), result: { action } }))
+      client.respond(asked, { action })
       if (action === 'accept') void browse(textAt(params, 'url'))
       const { value } = await called
       assert.equal(
@@ -251,9 +249,7 @@ describe('the tool that begins a login', () => {
     const { attach } = await place(t, 'here', {}, { tools: { allow: ['hello'] } })
     const { client } = await attach()
     await client.open()
-    assert.deepEqual(
-      (await names(client)).filter((name) => name.startsWith('guarded')),
-      [],
-    )
+    const own = (await names(client)).filter((name) => name.startsWith('guarded'))
+    assert.deepEqual(own, [])
   })
 })

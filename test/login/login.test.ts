@@ -15,14 +15,9 @@ import { type AuthorizationOptions, AuthorizationServer, browse } from './author
 import { openRuntime } from '../support/open-runtime.js'
 import { quickPerson } from './place.js'
 
-interface Place {
-  readonly server: AuthorizationServer
-  readonly store: LoginStore
-  readonly runtime: ReturnType<typeof openRuntime>
-  readonly folder: string
-}
+type Place = Awaited<ReturnType<typeof place>>
 
-async function place(t: TestContext, options?: AuthorizationOptions): Promise<Place> {
+async function place(t: TestContext, options?: AuthorizationOptions) {
   const folder = join(scratch(t), 'auth')
   const server = await AuthorizationServer.open(t, options)
   const runtime = openRuntime(t)
@@ -45,9 +40,7 @@ function credentials(
   return new LoginCredentials({ target: { url: server.url }, store, runtime, tell }, 'guarded', help)
 }
 
-async function secretOf(of: LoginCredentials): Promise<string | undefined> {
-  return (await of.credential())?.secret
-}
+const secretOf = async (of: LoginCredentials): Promise<string | undefined> => (await of.credential())?.secret
 
 const unauthorized = { status: 401, challenges: ['Bearer'] }
 const [other, file] = ['https://other.example', 'file:///etc/passwd']
@@ -55,7 +48,7 @@ const pkce = 'code_challenge_methods_supported'
 const metadata = (changes: Readonly<Record<string, unknown>>): AuthorizationOptions => ({ metadata: changes })
 const failing = (error: string): AuthorizationOptions => ({ tokenAnswer: { access_token: undefined, error } })
 
-/** What becomes of a request for which the server wants this scope too. */
+/** The outcome of a request for which the server wants this scope too. */
 async function wantsMore(own: LoginCredentials, scope: string): Promise<string> {
   const secret = (await secretOf(own)) ?? ''
   const challenges = [`Bearer error="insufficient_scope", scope="${scope}"`]
@@ -119,11 +112,7 @@ describe('a login', () => {
   for (const [title, options, wanted] of refusals)
     test(`refuses ${title}, and keeps nothing`, async (t) => {
       const at = await place(t, options)
-      await assert.rejects(login(at), (error) => {
-        assert(error instanceof LoginError, String(error))
-        assert.match(error.message, wanted)
-        return true
-      })
+      await assert.rejects(login(at), { constructor: LoginError, message: wanted })
       assert.equal(at.store.read(at.server.url), undefined)
     })
 
@@ -183,7 +172,7 @@ describe('the credentials of a server with a login', () => {
       verdict.message,
       "Authentication failed: 'guarded' needs a login; run: mcps-proxy login guarded",
     )
-    // A server that wants something else than a login is told of in its own words.
+    // The error of a server that wants something else than a login has the words of the server.
     assert.equal(await own.refused(undefined, { status: 401, challenges: ['Basic realm="x"'] }), undefined)
     assert.equal(verdict.code, 'TRANSPORT_LOGIN')
     const { accessToken } = await login(at)
@@ -347,11 +336,8 @@ describe('the credentials of a server with a login', () => {
     await login(at)
     const [name = ''] = readdirSync(at.folder)
     chmodSync(join(at.folder, name), 0o644)
-    await assert.rejects(secretOf(credentials(at)), (error) => {
-      assert(error instanceof TransportError)
-      assert.match(error.message, /holds tokens, and others may read it: run chmod 600 on it/)
-      return true
-    })
+    const message = /holds tokens, and others may read it: run chmod 600 on it/
+    await assert.rejects(secretOf(credentials(at)), { constructor: TransportError, message })
   })
 
   test('name what keeps their file from being read, to who asks for them and not to who watches', async (t) => {

@@ -220,7 +220,7 @@ function resultOf({ method, params }: Asked, owner: string, tools: readonly stri
   }
 }
 
-/** The tools that do not answer at once. */
+/** The results of the tools that answer with a task or a question. */
 function calledOf(name: string, params: unknown, owner: string, task: object): object | undefined {
   if (name === 'begin') return { resultType: 'task', ...task }
   if (name !== 'ask' || at(params, 'inputResponses') !== undefined) return undefined

@@ -1,4 +1,4 @@
-// What tests of logins have in common: the logins of a user, and a browser.
+// The logins of a user, and a browser, for tests of logins.
 
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { browse } from './authorization-server.js'
 /** The environment of a machine on which no browser opens by itself. */
 export const noBrowserEnv = { ...process.env, BROWSER: '', CI: 'true' }
 
-/** The logins in the home of whoever runs the tests, of one user of a gateway where it is named. */
+/** The logins in the home folder of the tests; `user` is one user of a gateway. */
 export function storeAtHome(runtime: RealRuntime, user?: string): LoginStore {
   return new LoginStore(ownPath(homeOf(process.env), 'auth'), runtime, user)
 }

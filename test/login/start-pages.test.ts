@@ -53,7 +53,7 @@ class Browser {
   readonly #person: string
   readonly #front: string
   cookie = ''
-  /** What the front set. */
+  /** The last cookie that the front set, with its attributes. */
   setCookie = ''
   /** Every address that it was led to. */
   readonly seen: string[] = []
@@ -138,7 +138,7 @@ describe('the pages at which users log in', () => {
     // Ann shows who she is, and hands the address of the server's login to Bob.
     const { text: atServer } = await ann.open(page, guard.origin)
     assert.equal((await bob.open(atServer)).status, 404)
-    // Bob brings the answer of the issuer that was for Ann's browser, and the other way round.
+    // Each of them brings the answer of the issuer that was for the browser of the other.
     const { text: annAnswer } = await new Browser('ann', here).open(page, `${publicUrl}/login/identity`)
     assert.equal((await bob.open(annAnswer)).status, 404)
     const bobs = new Browser('bob', here)
@@ -190,10 +190,10 @@ describe('the logins of these pages', () => {
 
   test('are of users of the issuer, and as many as there may be', () => {
     const all = pages()
-    assert.deepEqual(
-      ['http://127.0.0.1:1#ann', 'http://127.0.0.1:12#ann', 'ann'].map((user) => all.knows(user)),
-      [true, false, false],
+    const isKnown = ['http://127.0.0.1:1#ann', 'http://127.0.0.1:12#ann', 'ann'].map((user) =>
+      all.knows(user),
     )
+    assert.deepEqual(isKnown, [true, false, false])
     const [first] = Array.from({ length: LOGINS_MAX }, () => all.open('u'))
     assert.equal(all.open('u'), undefined)
     first?.close()

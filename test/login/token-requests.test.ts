@@ -25,9 +25,7 @@ async function place(answer: Answered, more: Partial<AuthorizationServer> = {}) 
   return { requests: await TokenRequests.of({ ...metadata, ...more }, http), sent }
 }
 
-function decoded(part: string): unknown {
-  return JSON.parse(Buffer.from(part, 'base64url').toString())
-}
+const decoded = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString())
 
 const tokens = '{"access_token":"a","token_type":"Bearer"}'
 
@@ -98,13 +96,9 @@ describe('a client', () => {
       isRegistered: false,
       redirectUri: 'http://h/',
     }
-    await assert.rejects(requests.clientFor({ clientId: 'c' }, 'http://h/', last), (error) => {
-      assert(error instanceof LoginError)
-      assert.match(
-        error.message,
-        /names https:\/\/as\.example .* a client of https:\/\/old: set auth\.issuer/,
-      )
-      return true
+    await assert.rejects(requests.clientFor({ clientId: 'c' }, 'http://h/', last), {
+      constructor: LoginError,
+      message: /names https:\/\/as\.example .* a client of https:\/\/old: set auth\.issuer/,
     })
     assert.equal((await requests.clientFor({ clientId: 'c', issuer }, 'http://h/', last)).id, 'c')
     const registered = { ...last, isRegistered: true }

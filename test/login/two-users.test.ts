@@ -66,7 +66,7 @@ class Client {
     return open(this.#port, body === undefined ? sent : { ...sent, body })
   }
 
-  /** What comes by itself; ends with the test. */
+  /** Opens a stream until the end of the test, and gives a function that gives all its events. */
   async listen(t: TestContext): Promise<() => string> {
     const notifications = { toolsListChanged: true, resourceSubscriptions: ['own://all'] }
     const stream =
@@ -79,11 +79,11 @@ class Client {
   }
 }
 
-async function place(t: TestContext, kind: Kind, era: Era) {
+async function place(t: TestContext, kind: Kind, era: Era, more: object = {}) {
   const server = await OwnersServer.open(t, kind)
   const runtime = openRuntime(t)
   const own = { url: server.url, prefix: false, describe: false, auth: { type: 'oauth', perUser: true } }
-  const schema = { mcpServers: { own, more: itEcho() } }
+  const schema = { mcpServers: { own, ...more } }
   const value = {
     server: { tokens: users.map((name) => tokenOf(name, `of-${name}`)) },
     schemas: { default: schema, team: schema },
@@ -132,7 +132,7 @@ describe('the token of one user never serves another', () => {
   for (const kind of kinds)
     for (const era of ['session', 'stateless'] as const) {
       test(`${era} client, server with ${kind}: every request at every path`, async (t) => {
-        const { server, open } = await place(t, kind, era)
+        const { server, open } = await place(t, kind, era, { more: itEcho() })
         for (const path of paths) {
           const clients = await Promise.all(users.map((user) => open(user, path)))
           for (const [method, params] of requests)
@@ -156,10 +156,8 @@ describe('the token of one user never serves another', () => {
           for (const [at, answer] of answers.entries()) assert.match(answer, new RegExp(users[at] ?? '-'))
         }
         const renewed = server.served.filter(({ method }) => method === 'token')
-        assert.deepEqual(
-          renewed.map(({ owner }) => owner),
-          users,
-        )
+        const owners = renewed.map(({ owner }) => owner)
+        assert.deepEqual(owners, users)
         assertOwned(server)
       })
 
@@ -174,7 +172,7 @@ describe('the token of one user never serves another', () => {
         for (const user of users) await until(() => server.streamsOf(user) > 0)
         for (const [index, user] of users.entries()) {
           const wanted = ['list_changed', 'resources/updated']
-          // A subscription may reach the server after the stream is there.
+          // A subscription may reach the server after the stream has opened.
           await untilAnswered(async () => {
             server.change(user)
             return wanted.every((each) => heard[index]?.().includes(each) === true)
@@ -211,10 +209,8 @@ describe('the token of one user never serves another', () => {
     assert.match(await bob.ask('tools/call', again), /"error"/)
     assert.match(await ann.ask('tools/call', again), /"text":"ann"/)
     const states = server.served.filter(({ body }) => body.includes('state-ann'))
-    assert.deepEqual(
-      states.map(({ owner }) => owner),
-      ['ann'],
-    )
+    const owners = states.map(({ owner }) => owner)
+    assert.deepEqual(owners, ['ann'])
     assertOwned(server)
   })
 

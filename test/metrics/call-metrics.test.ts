@@ -7,20 +7,16 @@ import { CODES_MAX, CallMetrics, TOOLS_MAX } from '../../src/metrics/call-metric
 import { Metrics } from '../../src/metrics/metrics.js'
 import { Family, SERIES_MAX, countOf, exposition } from '../../src/metrics/registry.js'
 import { callEvent } from '../proxy/support/call-event.js'
-import { type ReadFamily, readExposition, samplesOf, sumOf } from './support/exposition.js'
+import { readExposition, samplesOf, sumOf } from './support/exposition.js'
 
 const FRONT = 'mcp_server_operation_duration_seconds'
 const UPSTREAM = 'mcp_client_operation_duration_seconds'
 
-function counting(hasTools = false): {
-  count: (members?: Partial<CallEvent>) => void
-  metrics: CallMetrics
-  page: () => readonly ReadFamily[]
-} {
+function counting(hasTools = false) {
   const metrics = new CallMetrics(hasTools)
   return {
     metrics,
-    count: (members) => void metrics.listeners.call?.(callEvent(members)),
+    count: (members?: Partial<CallEvent>) => void metrics.listeners.call?.(callEvent(members)),
     page: () => readExposition(exposition(metrics.families)),
   }
 }
@@ -29,7 +25,7 @@ const failed = { outcome: 'failed', code: -32603, resultBytes: 0 } as const
 const lost = { ...failed, serverMs: undefined }
 const refused = { outcome: 'refused', serverMs: undefined } as const
 
-/** An event, the `error_type` for the client and at the server (undefined: it did not get there), and a counter of its own. */
+/** An event, the `error_type` for the client and at the server (undefined: it did not get there), and the counter of its reason. */
 const cases: readonly (readonly [string, Partial<CallEvent>, string, string | undefined, string?])[] = [
   ['a result', {}, '', ''],
   ['a tool that fails', { isToolError: true }, 'tool_error', 'tool_error'],
@@ -76,10 +72,8 @@ describe('a call', () => {
     const buckets = new Map(
       samplesOf(page(), `${FRONT}_bucket`).map(({ labels, value }) => [labels.get('le'), value]),
     )
-    assert.deepEqual(
-      ['0.01', '0.02', '120', '300', '+Inf'].map((bound) => buckets.get(bound)),
-      [2, 3, 3, 4, 5],
-    )
+    const counts = ['0.01', '0.02', '120', '300', '+Inf'].map((bound) => buckets.get(bound))
+    assert.deepEqual(counts, [2, 3, 3, 4, 5])
     assert.equal(Math.round(sumOf(page(), 'mcps_overhead_seconds_sum') * 10_000), 6_000_211)
   })
 })
@@ -124,10 +118,8 @@ describe('labels', () => {
     for (let n = 0; n <= SERIES_MAX; n++) count({ outcome: 'error', code: -1 - n, item: `t${n}` })
     count({ ...failed, code: -1, reason: 'timeout', item: 't0', server: 'new' })
     const labels = metrics.families[1]?.points().map((each) => each.labels) ?? []
-    assert.deepEqual(
-      [new Set(labels.map((each) => each[3])).size, labels.length],
-      [CODES_MAX + 2, TOOLS_MAX + 2],
-    )
+    const sizes = [new Set(labels.map((each) => each[3])).size, labels.length]
+    assert.deepEqual(sizes, [CODES_MAX + 2, TOOLS_MAX + 2])
     assert.deepEqual([labels.at(-2)?.[3], labels.at(-2)?.[6]], ['_OTHER', 'other'])
     assert.deepEqual([labels.at(-1)?.[1], labels.at(-1)?.[3]], ['new', 'timeout'])
   })
@@ -142,14 +134,12 @@ describe('labels', () => {
     ])
       counters.observe(values, 1)
     const read = readExposition(exposition([counters, new Family('mcps_processes')]))
-    assert.deepEqual(
-      samplesOf(read, 'mcps_inflight').map((sample) => [...sample.labels.values()]),
-      [
-        [odd, ''],
-        ['', odd],
-        ['a', 'b'],
-      ],
-    )
+    const labelled = samplesOf(read, 'mcps_inflight').map((sample) => [...sample.labels.values()])
+    assert.deepEqual(labelled, [
+      [odd, ''],
+      ['', odd],
+      ['a', 'b'],
+    ])
   })
 })
 
@@ -201,21 +191,17 @@ test('servers and clients are read when the page is', () => {
     'sessions',
     'unread_bytes',
   ]
-  assert.deepEqual(
-    samplesOf(read, 'mcps_list_tokens').map(({ labels, value }) => [
-      labels.get('server'),
-      labels.get('list'),
-      value,
-    ]),
-    [
-      ['s', 'tools', 3],
-      ['s', 'prompts', 0],
-      ['s', 'resources', 0],
-      ['s', 'templates', 0],
-    ],
-  )
-  assert.deepEqual(
-    values.map((name) => samplesOf(read, `mcps_${name}`).map(({ value }) => value)),
-    [[0, 0], [4, 4], [2, 2], [1, 1], [2, 2], [3, 3], [6], [2], [10]],
-  )
+  const tokens = samplesOf(read, 'mcps_list_tokens').map(({ labels, value }) => [
+    labels.get('server'),
+    labels.get('list'),
+    value,
+  ])
+  assert.deepEqual(tokens, [
+    ['s', 'tools', 3],
+    ['s', 'prompts', 0],
+    ['s', 'resources', 0],
+    ['s', 'templates', 0],
+  ])
+  const found = values.map((name) => samplesOf(read, `mcps_${name}`).map(({ value }) => value))
+  assert.deepEqual(found, [[0, 0], [4, 4], [2, 2], [1, 1], [2, 2], [3, 3], [6], [2], [10]])
 })

@@ -187,10 +187,8 @@ test('a collector gets the same, with headers and the name of the sender, at the
   const counts = listAt(named('mcp.server.operation.duration'), 'histogram', 'dataPoints').map((point) =>
     Number(at(point, 'count')),
   )
-  assert.equal(
-    counts.reduce((sum, each) => sum + each, 0),
-    6,
-  )
+  const sum = counts.reduce((sum, each) => sum + each, 0)
+  assert.equal(sum, 6)
   assert.equal(listAt(named('mcps.processes'), 'gauge', 'dataPoints').length, 2)
   assert.equal(at(named('mcps.restarts'), 'sum', 'isMonotonic'), true)
 })
@@ -249,8 +247,11 @@ for (const file of ['reference.mjs', 'reference-stateless.mjs'])
     const spans = spansIn(got)
     const fronts = spans.filter((span) => at(span, 'kind') === 2)
     assert.deepEqual(fronts.map(parentOf), ['1', '2', '3', '', '1', '2', '3', ''])
+    const isOfParent = fronts.map(
+      (span) => textAt(span, 'traceId').slice(0, 1) === parentOf(span) || parentOf(span) === '',
+    )
     assert.deepEqual(
-      fronts.map((span) => textAt(span, 'traceId').slice(0, 1) === parentOf(span) || parentOf(span) === ''),
+      isOfParent,
       fronts.map(() => true),
     )
     const below = fronts.map((front) =>
@@ -266,7 +267,7 @@ for (const file of ['reference.mjs', 'reference-stateless.mjs'])
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const PARENT = 'b7ad6b7169203331'
 
-/** Parent, sampler, and whether the call is sampled as part of the trace of the parent, of its own, or not. */
+/** Parent, sampler, and whether the call is sampled as part of the trace of the parent, of a new trace, or not. */
 const traced: readonly (readonly [string | undefined, string, 'trace' | 'own' | undefined])[] = [
   [`00-${TRACE}-${PARENT}-01`, '', 'trace'],
   [`00-${TRACE}-${PARENT}-00`, '', undefined],
@@ -302,10 +303,8 @@ test('spans say what was called, whose child they are, and what came of it', asy
       const errors = [front, below].map((span) =>
         listAt(span, 'attributes').find((each) => textAt(each, 'key') === 'error.type'),
       )
-      assert.deepEqual(
-        errors.map((each) => textAt(each, 'value', 'stringValue')),
-        ['-32603', 'timeout'],
-      )
+      const texts = errors.map((each) => textAt(each, 'value', 'stringValue'))
+      assert.deepEqual(texts, ['-32603', 'timeout'])
     }
   }
 })

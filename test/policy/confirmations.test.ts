@@ -146,10 +146,7 @@ describe('a call that needs consent', () => {
     const { client } = await enter(it, forms)
     const late = client.request('tools/call', { name: 'old__delete' })
     await it.runtime.pass(299_000)
-    assert.equal(
-      client.heard.some(({ value }) => at(value, 'method') === 'notifications/cancelled'),
-      false,
-    )
+    assert(!client.heard.some(({ value }) => at(value, 'method') === 'notifications/cancelled'))
     await it.runtime.pass(2000)
     assert.deepEqual(error(await late), refusal('its user has not agreed'))
     await client.notification('notifications/cancelled')
@@ -167,9 +164,9 @@ describe('a call that needs consent', () => {
       ({ value }) => at(value, 'method') === 'elicitation/create',
     )
     quitter.client.send('{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"old__delete"}}')
-    const id = at((await it.runtime.until(asked)).value, 'id')
+    const itsQuestion = await it.runtime.until(asked)
     quitter.client.notify('notifications/cancelled', { requestId: 'x' })
-    quitter.client.send(JSON.stringify({ jsonrpc: '2.0', id, result: { action: 'accept' } }))
+    quitter.client.respond(itsQuestion, { action: 'accept' })
     await it.runtime.pass(1000)
     assert.deepEqual(it.got, [])
     assert.equal(quitter.client.answersTo('x'), 0)
@@ -244,20 +241,18 @@ describe('a state', () => {
   })
 })
 
-describe('the rules', () => {
-  test('hold under every name, show what a profile sets, and count a call once', async (t) => {
-    const tools = {
-      rename: { old__delete: 'tidy' },
-      set: { old__delete: { path: '/b', password: 'hunter2!' } },
-    }
-    const limits = [{ tools: '*', perMinute: 1 }]
-    const it = await stage(t, ['delete'], { profiles: { p: { tools } }, limits })
-    const party = await it.attach({ view: 'profile:p' })
-    const params = { name: 'tidy', arguments: { 'a\u202eb': 1 } }
-    const asked = await send(it, party, params, forms)
-    const message = textAt(asked.value, 'result', 'inputRequests', 'q1', 'params', 'message')
-    assert(message.endsWith('{"path":"/b","password":"[redacted]","a\\u202eb":1}'), message)
-    assert(isDone(await send(it, party, { ...params, ...again(asked, 'accept') }, forms)))
-    assert.deepEqual(error(await send(it, party, params, forms)).slice(0, 2), [-32603, 'rate-limited'])
-  })
+test('the rules hold under every name, show what a profile sets, and count a call once', async (t) => {
+  const tools = {
+    rename: { old__delete: 'tidy' },
+    set: { old__delete: { path: '/b', password: 'hunter2!' } },
+  }
+  const limits = [{ tools: '*', perMinute: 1 }]
+  const it = await stage(t, ['delete'], { profiles: { p: { tools } }, limits })
+  const party = await it.attach({ view: 'profile:p' })
+  const params = { name: 'tidy', arguments: { 'a\u202eb': 1 } }
+  const asked = await send(it, party, params, forms)
+  const message = textAt(asked.value, 'result', 'inputRequests', 'q1', 'params', 'message')
+  assert(message.endsWith('{"path":"/b","password":"[redacted]","a\\u202eb":1}'), message)
+  assert(isDone(await send(it, party, { ...params, ...again(asked, 'accept') }, forms)))
+  assert.deepEqual(error(await send(it, party, params, forms)).slice(0, 2), [-32603, 'rate-limited'])
 })

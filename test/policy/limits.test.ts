@@ -21,16 +21,12 @@ const rule = (more: Partial<LimitRule> = {}): LimitRule => ({
 })
 
 /** A clock, and `take` with the names of a principal and a tool. */
-function stage(...rules: LimitRule[]): {
-  readonly limits: CallLimits
-  readonly pass: (ms: number) => void
-  readonly take: (principal?: string, name?: string) => number | undefined
-} {
+function stage(...rules: LimitRule[]) {
   let now = 0
   const limits = new CallLimits(rules, { now: () => now })
   return {
     limits,
-    pass: (ms) => void (now += ms),
+    pass: (ms: number) => void (now += ms),
     take: (principal = 'p', name = 'a__x') => {
       const taken = limits.take({ principal, tool: name, name })
       assert(!(taken instanceof Promise))

@@ -7,7 +7,7 @@
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { ask, notify, onLines, send, serve, text } from './serve.mjs'
+import { ask, notify, onLines, serve, text } from './serve.mjs'
 
 const {
   IT_START: mode = '',
@@ -99,14 +99,6 @@ const tools = {
   tell: ({ method, params }) => {
     notify(method, params)
     return saying({})
-  },
-  /** Writes exactly these lines. */
-  raw: ({ lines }, { id }) => {
-    for (const line of lines) send(line.replaceAll('$ID', JSON.stringify(id)))
-  },
-  junk: ({ n, lines }) => {
-    for (const line of lines) send(line)
-    return saying({ n })
   },
   'stderr-flood': async ({ bytes, width }) => {
     const line = `${'x'.repeat(width - 1)}\n`

@@ -34,9 +34,7 @@ function only(kind: string): unknown {
   return found ?? assert.fail(`no ${kind}`)
 }
 
-function namesOf(list: readonly unknown[]): string[] {
-  return list.map((each) => textAt(each, 'name'))
-}
+const namesOf = (list: readonly unknown[]): string[] => list.map((each) => textAt(each, 'name'))
 
 describe('the objects of Kubernetes', () => {
   const deployment = only('Deployment')
@@ -88,16 +86,12 @@ describe('the objects of Kubernetes', () => {
     ])
     const ingress = at(only('NetworkPolicy'), 'spec', 'ingress')
     const probes = allOf(container, 'httpGet')
-    assert.deepEqual(
-      probes.map((each) => textAt(each, 'path')),
-      ['/health', '/health', '/ready'],
-    )
+    const paths = probes.map((each) => textAt(each, 'path'))
+    assert.deepEqual(paths, ['/health', '/health', '/ready'])
     const named = [...probes, ...listAt(ingress, 0, 'ports'), ...listAt(ingress, 1, 'ports')]
     const wanted = ['http', 'http', 'http', 'http', 'metrics']
-    assert.deepEqual(
-      named.map((each) => at(each, 'port')),
-      wanted,
-    )
+    const namedPorts = named.map((each) => at(each, 'port'))
+    assert.deepEqual(namedPorts, wanted)
     assert.deepEqual(allOf(only('Service'), 'targetPort'), ['http'])
   })
 

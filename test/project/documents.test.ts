@@ -49,10 +49,10 @@ const titleOf = ({ file, text }: Block): string => `${file}: ${text.split('\n')[
 const blocksOf = (language: string): Block[] => blocks.filter((block) => block.language === language)
 
 describe('examples in the documents', () => {
-  test('are in languages that are checked here', () => {
+  test('are in languages that are checked here', () =>
     assert.deepEqual([...new Set(blocks.map(({ language }) => language))].sort(), [
       '',
-      // Of reverse proxies: test/system tries them with settings of its own.
+      // Of reverse proxies: test/system tries them with other settings.
       'caddy',
       'haproxy',
       'json',
@@ -60,8 +60,7 @@ describe('examples in the documents', () => {
       'nginx',
       'sh',
       'ts',
-    ])
-  })
+    ]))
 
   for (const block of blocksOf('json'))
     test(`configuration of ${titleOf(block)}`, () => {
@@ -89,9 +88,8 @@ describe('examples in the documents', () => {
     .filter((name) => name.endsWith('.ts'))
     .map((name) => read(`examples/${name}`))
   for (const block of blocksOf('ts'))
-    test(`program of ${titleOf(block)} is part of an example that is run`, () => {
-      assert.ok(programs.some((program) => program.includes(block.text)))
-    })
+    test(`program of ${titleOf(block)} is part of an example that is run`, () =>
+      assert.ok(programs.some((program) => program.includes(block.text))))
 })
 
 /** Words as a shell makes them, of a line without variables. */
@@ -126,10 +124,8 @@ describe('command lines in the documents', () => {
       [...read(file).matchAll(/npm run (?:--silent |-s )?([a-z:]+)/g)].map(([, name = '']) => name),
     )
     assert.ok(named.length > 10)
-    assert.deepEqual(
-      [...new Set(named)].filter((name) => !Object.hasOwn(scripts, name)),
-      [],
-    )
+    const unknown = [...new Set(named)].filter((name) => !Object.hasOwn(scripts, name))
+    assert.deepEqual(unknown, [])
   })
 })
 
@@ -139,10 +135,10 @@ test('the test files that CONTRIBUTING.md runs are there', () => {
     words.split(' ').filter((word) => word.includes('/')),
   )
   assert.ok(named.length > 2)
-  assert.deepEqual(
-    named.filter((name) => !tests.some((path) => path.endsWith(name.replace(/\.test\.ts$/, '')))),
-    [],
+  const missing = named.filter(
+    (name) => !tests.some((path) => path.endsWith(name.replace(/\.test\.ts$/, ''))),
   )
+  assert.deepEqual(missing, [])
 })
 
 const time = { command: process.execPath, args: [join(root, 'build/src/servers/time.js')] }
@@ -218,12 +214,10 @@ describe('tables in the documents', () => {
       'docs/login.md',
     ]
     const told = pages.map(read).join('')
-    assert.deepEqual(
-      [...keysOf(configJsonSchema())].filter(
-        (key) => !new RegExp(`\`(?:server\\.)?${key.replace('$', '\\$')}\``).test(told),
-      ),
-      [],
+    const undocumented = [...keysOf(configJsonSchema())].filter(
+      (key) => !new RegExp(`\`(?:server\\.)?${key.replace('$', '\\$')}\``).test(told),
     )
+    assert.deepEqual(undocumented, [])
   })
 
   test('have every error number and every reason', () => {
@@ -237,12 +231,10 @@ describe('tables in the documents', () => {
       ([, reason]) => `\`${reason}\``,
     )
     assert.ok(numbers.length >= 9 && reasons.length >= 13)
-    assert.deepEqual(
-      [...numbers, ...reasons].filter(
-        (text) => !told.replaceAll(',', ' ,').replaceAll('`,', '`').includes(text),
-      ),
-      [],
+    const unnamed = [...numbers, ...reasons].filter(
+      (text) => !told.replaceAll(',', ' ,').replaceAll('`,', '`').includes(text),
     )
+    assert.deepEqual(unnamed, [])
   })
 
   test('have every edit, in its order', () => {
@@ -258,10 +250,8 @@ describe('tables in the documents', () => {
       /export interface ProxyEvents \{([^]*?)\n\}/.exec(read('src/events/proxy-events.ts')) ?? []
     const names = [...events.matchAll(/readonly (\w+):/g)].map(([, name = '']) => name)
     assert.ok(names.length >= 7)
-    assert.deepEqual(
-      names.filter((name) => !told.includes(`\n| \`${name}\` |`)),
-      [],
-    )
+    const missing = names.filter((name) => !told.includes(`\n| \`${name}\` |`))
+    assert.deepEqual(missing, [])
   })
 })
 
@@ -338,11 +328,9 @@ describe('files that the documents name', () => {
       const named = [...read(page).matchAll(/`((?:[a-z0-9.-]+\/)*[a-z0-9-][a-z0-9.-]*\.(?:ts|mjs))`/g)].map(
         ([, name = '']) => name,
       )
-      assert.deepEqual(
-        named.filter(
-          (name) => !existsSync(join(root, name)) && !files.some((file) => file.endsWith(`/${name}`)),
-        ),
-        [],
+      const missing = named.filter(
+        (name) => !existsSync(join(root, name)) && !files.some((file) => file.endsWith(`/${name}`)),
       )
+      assert.deepEqual(missing, [])
     })
 })

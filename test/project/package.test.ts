@@ -9,15 +9,14 @@ import { after, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { version } from '../../src/index.js'
 import { at, parsed } from '../integration/support/json.js'
+import { memoryArgs } from '../integration/support/programs.js'
 import { readSources, root } from '../support/source-text.js'
 
 const run = promisify(execFile)
 const home = mkdtempSync(join(tmpdir(), 'package-test-'))
 after(() => rmSync(home, { recursive: true, force: true, maxRetries: 10 }))
 
-function read(path: string): string {
-  return readFileSync(join(root, path), 'utf8')
-}
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value]
@@ -40,8 +39,7 @@ describe('the package', () => {
 
   test('has transcripts that servers of others pass', async () => {
     const count = readdirSync(join(root, 'spec-fixtures/portable')).length
-    const server = join(root, 'node_modules/@modelcontextprotocol/server-memory/dist/index.js')
-    const args = ['dist/cli.js', 'replay', '--portable', '--', process.execPath, server]
+    const args = ['dist/cli.js', 'replay', '--portable', '--', process.execPath, ...memoryArgs]
     const { stdout } = await run(process.execPath, args, { cwd: root })
     assert.match(stdout, new RegExp(`^${count} passed, 0 failed`, 'm'))
   })
@@ -103,15 +101,11 @@ describe('the examples', () => {
     const frames = read('examples/hello.jsonl').trim().split('\n').map(parsed)
     const answered = await answersTo(read('examples/hello.jsonl'))
     const asked = frames.map((frame) => at(frame, 'id')).filter((id) => id !== undefined)
-    assert.deepEqual(
-      answered.map((frame) => Number(at(frame, 'id'))).sort((a, b) => a - b),
-      asked,
-    )
+    const ids = answered.map((frame) => Number(at(frame, 'id'))).sort((a, b) => a - b)
+    assert.deepEqual(ids, asked)
     const errors = answered.filter((frame) => at(frame, 'error') !== undefined)
-    assert.deepEqual(
-      errors.map((frame) => at(frame, 'error', 'code')),
-      [-32601],
-    )
+    const codes = errors.map((frame) => at(frame, 'error', 'code'))
+    assert.deepEqual(codes, [-32601])
   })
 
   const programs: [string, RegExp][] = [
@@ -136,7 +130,7 @@ describe('the examples', () => {
   })
 })
 
-/** What the command answers with the embedded configuration. */
+/** The answers of the command with the embedded configuration. */
 async function answersTo(input: string): Promise<unknown[]> {
   const env = { ...process.env, HOME: home, MCPS_PROXY_CONFIG: '' }
   const child = run(process.execPath, [join(root, 'dist/cli.js'), '--stdio'], { env })

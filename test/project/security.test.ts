@@ -1,4 +1,4 @@
-// What SECURITY.md names is there: a row without a test would be a claim that nobody checks.
+// The tests that SECURITY.md names exist, so that each of its rows is checked.
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
@@ -39,7 +39,6 @@ describe('SECURITY.md', () => {
     assert.deepEqual(missing, [])
   })
 
-  test('is named by the README', () => {
-    assert.match(readFileSync(join(root, 'README.md'), 'utf8'), /\(SECURITY\.md\)/)
-  })
+  test('is named by the README', () =>
+    assert.match(readFileSync(join(root, 'README.md'), 'utf8'), /\(SECURITY\.md\)/))
 })

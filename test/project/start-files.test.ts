@@ -1,4 +1,4 @@
-// What a start of the built command loads, which every client waits for.
+// The files that a start of the built command loads: every client waits for them.
 
 import assert from 'node:assert'
 import { spawnSync } from 'node:child_process'
@@ -30,7 +30,7 @@ function entry(name: RegExp): string {
   return join(dist, file)
 }
 
-/** The modules of Node.js that have been loaded when a program ends that nobody talks to. */
+/** The modules of Node.js that a program without a client has loaded when it ends. */
 function builtinsOf(program: readonly string[]): string[] {
   const tell = 'process.on("exit", () => process._rawDebug(JSON.stringify(process.moduleLoadList)))'
   const home = mkdtempSync(join(tmpdir(), 'start-files-'))
@@ -81,10 +81,8 @@ describe('a start of the command', () => {
     test(`opens nothing of ${what}, which is read where it is configured`, () => {
       for (const name of [/^serve-.*\.js$/, /^gateway-.*\.js$/]) {
         const files = [...loadedWith(entry(name), loadedWith(join(dist, 'cli.js')))]
-        assert.deepEqual(
-          files.filter((file) => has(file, text)),
-          [],
-        )
+        const having = files.filter((file) => has(file, text))
+        assert.deepEqual(having, [])
       }
       assert(readdirSync(dist).some((name) => name.endsWith('.js') && has(join(dist, name), text)))
     })
@@ -95,10 +93,8 @@ describe('a start of the command', () => {
     assert(loaded.includes('NativeModule child_process'))
     const needless =
       /^NativeModule (?:perf_hooks|http|https|tls|zlib|dns|worker_threads|internal\/(?:mime|util\/parse_args\/.*|deps\/cjs.*))$/
-    assert.deepEqual(
-      loaded.filter((name) => needless.test(name)),
-      [],
-    )
+    const unneeded = loaded.filter((name) => needless.test(name))
+    assert.deepEqual(unneeded, [])
   })
 
   test('reads text that the engine keeps in one byte a character, without comments', () => {
@@ -129,10 +125,8 @@ describe('the inspector', () => {
   })
 })
 
-describe('the library', () => {
-  test('is few files too, and its part for JSON-RPC loads nothing else', () => {
-    assert(loadedWith(join(dist, 'index.js')).size <= 4)
-    const core = bytesOf(loadedWith(join(dist, 'jsonrpc/index.js')))
-    assert(core * 4 < bytesOf(loadedWith(join(dist, 'index.js'))))
-  })
+test('the library is few files too, and its part for JSON-RPC loads nothing else', () => {
+  assert(loadedWith(join(dist, 'index.js')).size <= 4)
+  const core = bytesOf(loadedWith(join(dist, 'jsonrpc/index.js')))
+  assert(core * 4 < bytesOf(loadedWith(join(dist, 'index.js'))))
 })

@@ -94,9 +94,8 @@ describe('the lines of a recording', () => {
     ['what is no UTF-8', Uint8Array.of(0x22, 0xff, 0x22, 0x0a), [`${head}"junk64":"Iv8iCg=="}`]],
     ['a surrogate alone is JSON', '"\\ud800"\n', [`${head}"frame":"\\ud800"}`]],
   ]
-  for (const [title, bytes, want] of cases) {
+  for (const [title, bytes, want] of cases)
     it(title, async () => assert.deepEqual(await recorded([event(bytes)]), want))
-  }
 
   const whole: readonly [string, string | Uint8Array, string][] = [
     ['keeps its bytes', '{"n":1.0, "a":"\\u0061"}\n', `${head}"frame":{"n":1.0, "a":"\\u0061"}}`],
@@ -115,11 +114,9 @@ describe('the lines of a recording', () => {
     ],
     ['may be empty', '', `${head}"whole":true,"junk64":""}`],
   ]
-  for (const [title, bytes, want] of whole) {
-    it(`a message that came whole ${title}`, async () => {
-      assert.deepEqual(await recorded([event(bytes, { whole: true })]), [want])
-    })
-  }
+  for (const [title, bytes, want] of whole)
+    it(`a message that came whole ${title}`, async () =>
+      assert.deepEqual(await recorded([event(bytes, { whole: true })]), [want]))
 
   it('a large message with line breaks is base64', async () => {
     const text = `{"a":\n"${'x'.repeat(3_000_000)}"}`
@@ -147,10 +144,8 @@ describe('the lines of a recording', () => {
       event('2}\n', { direction: 'out' }),
       event('1}\n'),
     ])
-    assert.deepEqual(
-      lines.map((line) => bytesIn(line).toString()),
-      ['{"c":3}\n', '{"b":2}\n', '{"a":1}\n'],
-    )
+    const texts = lines.map((line) => bytesIn(line).toString())
+    assert.deepEqual(texts, ['{"c":3}\n', '{"b":2}\n', '{"a":1}\n'])
   })
 
   it('gives back every byte, however it was cut', async () => {

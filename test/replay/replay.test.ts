@@ -18,7 +18,7 @@ import { Expectations, type ReceivedEvent } from '../../src/replay/expectations.
 import { FrameReader } from '../../src/replay/pattern.js'
 import { type Transcript, parseTranscripts, TranscriptError } from '../../src/replay/transcript.js'
 import { NdjsonConnection } from '../../src/transports/stdio/ndjson.js'
-import { cli, fileOf, fixtures, folder, programs, run } from './support.js'
+import { cli, fileOf, fixtures, folder, programs, run, runInProcess } from './support.js'
 
 const server = (name: string, ...args: string[]): string =>
   JSON.stringify(['$node', join(programs, name), ...args])
@@ -53,9 +53,8 @@ describe('frames that are equal', () => {
       '[{"id":2,"result":2},{"id":1,"result":7}]',
     ],
   ]
-  for (const [title, expected, came, mode] of cases) {
+  for (const [title, expected, came, mode] of cases)
     it(title, () => assert.equal(compare(expected, came, mode).kind, 'equal'))
-  }
 })
 
 describe('where frames differ', () => {
@@ -86,7 +85,7 @@ describe('where frames differ', () => {
     ['in a batch', '[{"id":1,"r":1},{"id":2}]', '[{"id":2},{"id":1,"r":3}]', '$[1].r is another value', 22],
     ['a batch that lacks an answer', '[{"id":1},{"id":2}]', '[{"id":1}]', '$[1] is missing', 9],
   ]
-  for (const [title, expected, came, where, offset, mode] of cases) {
+  for (const [title, expected, came, where, offset, mode] of cases)
     it(title, () => {
       const verdict = compare(expected, came, mode)
       assert(verdict.kind === 'different')
@@ -94,7 +93,6 @@ describe('where frames differ', () => {
       assert.equal(`${path} ${problem}`, where)
       assert.equal(verdict.difference.offset, offset)
     })
-  }
 })
 
 describe('times that differ', () => {
@@ -106,9 +104,8 @@ describe('times that differ', () => {
     ['on Monday', 'on 2026-01-03', 1],
     ['10:00', '11:00', 0],
   ]
-  for (const [expected, came, count] of cases) {
+  for (const [expected, came, count] of cases)
     it(`${expected} / ${came}`, () => assert.equal(differingTimes(expected, came), count))
-  }
 
   it('count only where they are let', () => {
     const [before, now] = ['{"a":"on 2026-01-02"}', '{"a":"on 2026-01-03"}'].map((text) => Buffer.from(text))
@@ -133,9 +130,7 @@ function eventName(event: ReceivedEvent): string {
   return `${event.kind === 'different' ? '!' : ''}${event.step.line}`
 }
 
-function out(frame: string, more = ''): string {
-  return `{"dir":"out",${more}"frame":${frame}}`
-}
+const out = (frame: string, more = ''): string => `{"dir":"out",${more}"frame":${frame}}`
 
 function recordedSteps(...lines: readonly string[]): Transcript['steps'] {
   return transcriptOf('{"mcps":1,"recorded":true}', ...lines).steps
@@ -197,14 +192,13 @@ describe('mistakes in a transcript', () => {
     ['a wrong expression', ['{"mcps":1}', '{"dir":"out","frame":"$match:("}'], /:2: "\$match:\(":/],
     ['a name without a value', ['{"mcps":1}', '{"dir":"in","frame":"$id:x"}'], /:2: "\$id:x" is sent, but/],
   ]
-  for (const [title, lines, want] of cases) {
-    it(title, () => {
+  for (const [title, lines, want] of cases)
+    it(title, () =>
       assert.throws(
         () => transcriptOf(...lines),
         (error) => error instanceof TranscriptError && want.test(error.message),
-      )
-    })
-  }
+      ),
+    )
 })
 
 describe('a recording', () => {
@@ -221,10 +215,8 @@ describe('a recording', () => {
     )
     assert(asked?.kind === 'expect' && answered?.kind === 'send')
     assert.deepEqual([...(asked.pattern?.holes.values() ?? [])], [{ name: 'id 5', isNew: true }])
-    assert.deepEqual(
-      answered.fills.map(({ name, start, end }) => [name, start, end]),
-      [['id 5', 6, 7]],
-    )
+    const fills = answered.fills.map(({ name, start, end }) => [name, start, end])
+    assert.deepEqual(fills, [['id 5', 6, 7]])
   })
 
   it('keeps the hops of servers apart, and its clients', () => {
@@ -241,10 +233,8 @@ describe('a recording', () => {
         ].join('\n'),
       ),
     )
-    assert.deepEqual(
-      transcripts.map(({ name, steps }) => `${name} ${steps.length}`),
-      ['a.jsonl#1 1', 'a.jsonl#2 1', 'a.jsonl#3 1'],
-    )
+    const counts = transcripts.map(({ name, steps }) => `${name} ${steps.length}`)
+    assert.deepEqual(counts, ['a.jsonl#1 1', 'a.jsonl#2 1', 'a.jsonl#3 1'])
   })
 })
 
@@ -363,33 +353,33 @@ describe('what a transcript names', () => {
 })
 
 describe('the fixtures', () => {
-  for (const name of readdirSync(fixtures).filter((each) => each.endsWith('.jsonl'))) {
+  for (const name of readdirSync(fixtures).filter((each) => each.endsWith('.jsonl')))
     it(basename(name, '.jsonl'), async () => {
-      const { code, out } = await run(join(fixtures, name))
+      const file = join(fixtures, name)
+      // The exit code is that of the command.
+      const isOfCommand = readFileSync(file, 'utf8').includes('{"exit"')
+      const { code, out } = await (isOfCommand ? run(file) : runInProcess(file))
       assert.equal(code, 0, out)
       assert.match(out, /^1 passed, 0 failed \(\d+ frames compared\)\n$/)
     })
-  }
 })
 
-describe('what was recorded', () => {
-  it('replays without editing: questions of a server under other ids', async () => {
-    const asks = { command: process.execPath, args: [join(programs, 'small.mjs'), 'asks'] }
-    const config = { mcpServers: { asks }, startupGraceMs: 60_000 }
-    const configFile = join(folder, 'asks.json')
-    writeFileSync(configFile, JSON.stringify(config))
-    const file = join(folder, 'asks.jsonl')
-    await recordQuestions(config, file, ['--stdio', '--record', file, '--config', configFile])
-    const { code, out } = await run(file)
-    assert.equal(code, 0, out)
-    // As if the proxy had chosen other ids then: nothing but the question and its answer names them.
-    const other = readFileSync(file, 'utf8').replaceAll(
-      /"id":1(?=,"(?:method":"roots|result":\{"roots))/g,
-      '"id":"asked-1"',
-    )
-    assert.notEqual(other, readFileSync(file, 'utf8'))
-    assert.equal((await run(fileOf(other.trimEnd()))).code, 0)
-  })
+it('what was recorded replays without editing: questions of a server under other ids', async () => {
+  const asks = { command: process.execPath, args: [join(programs, 'small.mjs'), 'asks'] }
+  const config = { mcpServers: { asks }, startupGraceMs: 60_000 }
+  const configFile = join(folder, 'asks.json')
+  writeFileSync(configFile, JSON.stringify(config))
+  const file = join(folder, 'asks.jsonl')
+  await recordQuestions(config, file, ['--stdio', '--record', file, '--config', configFile])
+  const { code, out } = await run(file)
+  assert.equal(code, 0, out)
+  // As if the proxy had chosen other ids then: nothing but the question and its answer names them.
+  const other = readFileSync(file, 'utf8').replaceAll(
+    /"id":1(?=,"(?:method":"roots|result":\{"roots))/g,
+    '"id":"asked-1"',
+  )
+  assert.notEqual(other, readFileSync(file, 'utf8'))
+  assert.equal((await run(fileOf(other.trimEnd()))).code, 0)
 })
 
 /** A server that answers each request with this expression of `m`, the request. */

@@ -1,4 +1,4 @@
-// What `--record` writes, `replay` replays: with HTTP on either side of the proxy, or on both.
+// Recordings of `--record` replay: with HTTP on either side of the proxy, or on both.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -16,7 +16,7 @@ const newFile = (): string => join(folder, `recorded-${(files += 1)}.jsonl`)
 
 function configOf(config: object): string {
   const file = join(folder, `config-${(files += 1)}.json`)
-  // What a list holds must not depend on how fast a server starts.
+  // The contents of a list must not depend on the time that a server takes to start.
   writeFileSync(file, JSON.stringify({ startupGraceMs: 60_000, ...config }))
   return file
 }
@@ -163,40 +163,38 @@ it('a recording holds no header field, so none with credentials', async (t) => {
   assert.equal(code, 0, out)
 })
 
-describe('a recording that cannot go on', () => {
-  it('lets nothing more through on stdio, and says why', async () => {
-    const place = join(folder, 'vanishes')
-    mkdirSync(place)
-    const file = join(place, 'r.jsonl')
-    const child = spawn(process.execPath, [cli, '--stdio', '--record', file], { env: { HOME: folder } })
-    let [out, err] = ['', '']
-    const failed = new Promise<void>((resolve) => {
-      child.stderr.on('data', (chunk: Buffer) => {
-        err += chunk.toString()
-        if (err.includes('passes no more messages')) resolve()
-      })
+it('a recording that cannot go on lets nothing more through on stdio, and says why', async () => {
+  const place = join(folder, 'vanishes')
+  mkdirSync(place)
+  const file = join(place, 'r.jsonl')
+  const child = spawn(process.execPath, [cli, '--stdio', '--record', file], { env: { HOME: folder } })
+  let [out, err] = ['', '']
+  const failed = new Promise<void>((resolve) => {
+    child.stderr.on('data', (chunk: Buffer) => {
+      err += chunk.toString()
+      if (err.includes('passes no more messages')) resolve()
     })
-    const answered = new Promise<void>((resolve) => {
-      child.stdout.on('data', (chunk: Buffer) => {
-        out += chunk.toString()
-        resolve()
-      })
-    })
-    child.stdin.on('error', () => undefined)
-    child.stdin.write(`${message('ping', 1)}\n`)
-    await answered
-    assert(existsSync(file))
-    rmSync(place, { recursive: true })
-    child.stdin.write(`${message('ping', 2)}\n`)
-    await failed
-    child.stdin.write(`${message('ping', 3)}\n`)
-    const [code] = await once(child, 'close')
-    assert.equal(code, 1)
-    assert(!out.includes('"id":3'), out)
-    assert.match(
-      err,
-      /"level":"error","message":"cannot record to [^"]*r\.jsonl: the file was removed; the proxy passes no more messages/,
-    )
-    assert.match(err, /mcps-proxy: cannot record to \S*r\.jsonl: the file was removed\n$/)
   })
+  const answered = new Promise<void>((resolve) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      out += chunk.toString()
+      resolve()
+    })
+  })
+  child.stdin.on('error', () => undefined)
+  child.stdin.write(`${message('ping', 1)}\n`)
+  await answered
+  assert(existsSync(file))
+  rmSync(place, { recursive: true })
+  child.stdin.write(`${message('ping', 2)}\n`)
+  await failed
+  child.stdin.write(`${message('ping', 3)}\n`)
+  const [code] = await once(child, 'close')
+  assert.equal(code, 1)
+  assert(!out.includes('"id":3'), out)
+  assert.match(
+    err,
+    /"level":"error","message":"cannot record to [^"]*r\.jsonl: the file was removed; the proxy passes no more messages/,
+  )
+  assert.match(err, /mcps-proxy: cannot record to \S*r\.jsonl: the file was removed\n$/)
 })

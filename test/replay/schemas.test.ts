@@ -16,7 +16,7 @@ const newest = '2026-07-28'
 const schemas = process.env['MCP_SCHEMAS']
 const claimed = 'io.modelcontextprotocol/protocolVersion'
 
-/** What revisions before 2025-11-25 write their schemas in, and where their definitions stand. */
+/** Revisions whose schemas are of an older dialect, with their definitions at another place. */
 const older = ['2024-11-05', '2025-03-26', '2025-06-18']
 
 /** Of one revision, the validators by the names of its definitions. */
@@ -102,7 +102,7 @@ interface Asked {
   readonly request: Passed
 }
 
-/** What is wrong with the frames of one run; frames that were refused are the business of whoever wrote them. */
+/** Finds the faults in the frames of one run. The proxy is not responsible for frames that it has refused. */
 class Judge {
   /** Of connections that have shaken hands. */
   readonly #agreed = new Map<string, string>()
@@ -181,7 +181,7 @@ describe(
   'every frame of a transcript is valid',
   { skip: schemas === undefined && 'MCP_SCHEMAS is not set' },
   () => {
-    // Tasks are an extension, with a schema of its own.
+    // Tasks are an extension, with a separate schema.
     for (const name of readdirSync(fixtures).filter((each) => /^n-(?!.*tasks).*\.jsonl$/.test(each)))
       it(basename(name, '.jsonl'), async () => {
         const record = join(folder, `schemas-${name}`)

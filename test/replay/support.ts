@@ -7,16 +7,22 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { createInterface } from 'node:readline'
+import { PassThrough } from 'node:stream'
 import { after } from 'node:test'
 import { type Output, type ReplayRequest, replay } from '../../src/replay/command.js'
 import { Replayer } from '../../src/replay/replayer.js'
+import { loadConfig } from '../../src/config/config.js'
+import { createProxy, limits } from '../../src/index.js'
 import { realRuntime } from '../../src/real-runtime.js'
+import type { Child, ChildExit, Runtime, SpawnSpec } from '../../src/runtime/runtime.js'
+import { NdjsonConnection } from '../../src/transports/stdio/ndjson.js'
 import { cli, patientCli, root } from '../integration/support/programs.js'
-import { Spawned } from '../integration/support/spawned.js'
+import { Spawned, spawnGateway } from '../integration/support/spawned.js'
 import { HANG_MS, until } from '../integration/support/waiting.js'
 import { type Scope, scripted } from '../transports/support/scripted.js'
 
-export { type Scope, cli, patientCli, root }
+export { type Scope, cli, root }
 export const fixtures: string = join(root, 'spec-fixtures')
 export const programs: string = join(root, 'test', 'programs')
 
@@ -37,10 +43,11 @@ export async function run(
   file: string | readonly string[],
   more: Partial<ReplayRequest> = {},
   self: readonly string[] = [process.execPath, patientCli],
+  real: Runtime = realRuntime(),
 ) {
   let [out, err] = ['', '']
-  // No configuration of whoever runs the tests.
-  const runtime = { ...realRuntime(), env: { ...process.env, HOME: folder } }
+  // The home folder has no configuration.
+  const runtime = { ...real, env: { ...process.env, HOME: folder } }
   const output: Output = {
     print: async (text) => void (out += text),
     complain: async (text) => void (err += text),
@@ -62,6 +69,37 @@ export async function run(
   return { code, out, err }
 }
 
+/** The same with a proxy in this process, which starts faster than the command. */
+export async function runInProcess(file: string) {
+  const real = realRuntime()
+  const ours = 'a proxy in this process'
+  const spawn = (spec: SpawnSpec): Child => (spec.command === ours ? proxyOf(spec) : real.spawn(spec))
+  return run(file, {}, [ours], { ...real, spawn })
+}
+
+/** The result of `initialize` waits for every server. */
+export const patient = { limits: { ...limits, initializeGraceMs: HANG_MS } }
+
+/** A proxy on stdio with the file behind `--config`, as if it were a process. */
+function proxyOf({ args, env }: SpawnSpec): Child {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+  const path = args[args.indexOf('--config') + 1]
+  const serve = async (): Promise<ChildExit> => {
+    const runtime = { ...realRuntime(), env }
+    const config = loadConfig({ ...(args.includes('--config') && { path }), env })
+    const own = { ownStart: 'with-client', person: 'here', eager: true } as const
+    const proxy = await createProxy(config, { ...patient, ...own, runtime })
+    await (
+      await proxy.attach(new NdjsonConnection(stdin, stdout))
+    ).ended
+    await proxy.close()
+    stdout.end()
+    stderr.end()
+    return { code: 0, signal: undefined, spawnError: undefined }
+  }
+  return { pid: process.pid, stdin, stdout, stderr, exited: serve(), signal: () => stdin.end() !== undefined }
+}
+
 /** A server of the test's own; gives its origin. */
 export async function serving(
   scope: Scope,
@@ -74,50 +112,23 @@ export async function serving(
   return url.origin
 }
 
-/** Starts a program, and waits until it prints something. It ends with the test, or as a person would end it. */
-async function started(
-  scope: Scope,
-  args: readonly string[],
-  pattern: RegExp,
-  env: Readonly<Record<string, string>> = {},
-) {
-  const child = spawn(process.execPath, [...args], { env: { ...process.env, HOME: folder, ...env } })
-  const closed = once(child, 'close')
-  const stop = async (): Promise<number | null> => {
-    child.kill()
-    await closed
-    return child.exitCode
-  }
-  scope.after(async () => void (await stop()))
-  let said = ''
-  const match = await new Promise<RegExpExecArray>((resolve, reject) => {
-    const take = (chunk: Buffer): void => {
-      said += chunk.toString()
-      const found = pattern.exec(said)
-      if (found !== null) resolve(found)
-    }
-    child.stdout.on('data', take)
-    child.stderr.on('data', take)
-    child.once('close', (code) => reject(new Error(`it ended with ${code}: ${said}`)))
-  })
-  return { match, stop }
-}
-
 /** The reference server over HTTP; gives its address. */
 export async function reference(scope: Scope): Promise<string> {
-  const { match } = await started(scope, [join(programs, 'reference.mjs'), '--http', '0'], /http:\S+/)
-  return match[0]
+  const child = spawn(process.execPath, [join(programs, 'reference.mjs'), '--http', '0'])
+  scope.after(() => void child.kill())
+  const [address]: unknown[] = await once(createInterface({ input: child.stdout }), 'line')
+  return String(address)
 }
 
-/** `mcps-proxy --http` on a free port. */
+/** `mcps-proxy --http` on a free port; `stop` gives its exit code. */
 export async function gateway(scope: Scope, ...args: readonly string[]) {
-  const { match, stop } = await started(
-    scope,
-    [cli, '--http', '--port', '0', ...args],
-    /POST to (http:[^/]*\/\/[^/]+)/,
-  )
-  const origin = match[1] ?? ''
-  return { origin, port: Number(new URL(origin).port), stop }
+  const env = { ...process.env, HOME: folder }
+  const { proxy, port } = await spawnGateway(scope, ['--http', '--port', '0', ...args], { env })
+  const stop = (): Promise<number | string> => {
+    proxy.child.kill()
+    return proxy.exited
+  }
+  return { origin: `http://127.0.0.1:${port}`, port, stop }
 }
 
 /** Says lines to a program on stdin, and ends that when so many lines have come back; gives its exit code. */

@@ -8,7 +8,7 @@ import { type Scope, fileOf, fixtures, gateway, programs, run, serving } from '.
 const call = '{"dir":"in","frame":{"jsonrpc":"2.0","id":1,"method":"ping"}}'
 const answer = '{"dir":"out","frame":{"jsonrpc":"2.0","id":1,"result":{}}}'
 
-/** What any server has to say to a client that comes and asks for its tools. */
+/** A session that every server can answer: a handshake and a list of tools. */
 const handshake = [
   '{"mcps":1,"title":"handshake"}',
   '{"dir":"in","frame":{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}}',
@@ -24,10 +24,10 @@ const handshake = [
 const passed = /^1 passed, 0 failed \(3 frames compared\)\n$/
 
 describe('the fixtures, over HTTP', () => {
-  // One for each way in which a message comes over HTTP; the front itself has transcripts of its own in `http-transcripts`.
+  // One for each way in which a message comes over HTTP. `http-transcripts` has the transcripts of the front itself.
   const names =
     'cancelled error-timeout logging-setlevel n-driven n-listen n-tasks progress revision-2025-03-26-batch sampling tools-list-changed'
-  for (const name of names.split(' ')) {
+  for (const name of names.split(' '))
     it(name, async () => {
       const { code, out } = await run(join(fixtures, `${name}.jsonl`), { http: true })
       assert.equal(code, 0, out)
@@ -36,7 +36,6 @@ describe('the fixtures, over HTTP', () => {
         /^(?:1 passed, 0 failed \(\d+ frames compared\)|skip .*: it needs stdio \(.*\), and this is HTTP\n0 passed, 0 failed, 1 skipped.*)\n$/,
       )
     })
-  }
 })
 
 describe('replay --url', () => {

@@ -122,9 +122,8 @@ describe('a reference to a secret', () => {
 
   const inputs = [{ type: 'promptString', id: 'key', description: 'API key' }]
   for (const [title, text, why] of failures)
-    test(`says why there is no value: ${title}`, async (t) => {
-      assert.match((await serverWith(place(t), text, { inputs })).unavailable ?? '', why)
-    })
+    test(`says why there is no value: ${title}`, async (t) =>
+      assert.match((await serverWith(place(t), text, { inputs })).unavailable ?? '', why))
 
   test('disables its own server alone, and stands in addresses, header fields and certificates too', async (t) => {
     const config = await load(place(t), {
@@ -253,24 +252,22 @@ class StuckRuntime extends FakeRuntime {
   }
 }
 
-describe('an input', () => {
-  test('is asked for once, and kept', async (t) => {
-    const folder = place(t)
-    const asked: string[] = []
-    const ask: Fetching['ask'] = async ({ id, description }) => {
-      asked.push(`${id}: ${description}`)
-      return 'typed-value'
-    }
-    const inputs = [
-      { type: 'promptString', id: 'key', description: 'API key' },
-      { type: 'command', id: 'shell' },
-    ]
-    for (const more of [{ ask }, {}])
-      assert.equal((await serverWith(folder, '${input:key}', { inputs, ...more })).value, 'typed-value')
-    assert.match(
-      (await serverWith(folder, '${input:shell}', { inputs, ask })).unavailable ?? '',
-      /^the input shell has/,
-    )
-    assert.deepEqual(asked, ['key: API key'])
-  })
+test('an input is asked for once, and kept', async (t) => {
+  const folder = place(t)
+  const asked: string[] = []
+  const ask: Fetching['ask'] = async ({ id, description }) => {
+    asked.push(`${id}: ${description}`)
+    return 'typed-value'
+  }
+  const inputs = [
+    { type: 'promptString', id: 'key', description: 'API key' },
+    { type: 'command', id: 'shell' },
+  ]
+  for (const more of [{ ask }, {}])
+    assert.equal((await serverWith(folder, '${input:key}', { inputs, ...more })).value, 'typed-value')
+  assert.match(
+    (await serverWith(folder, '${input:shell}', { inputs, ask })).unavailable ?? '',
+    /^the input shell has/,
+  )
+  assert.deepEqual(asked, ['key: API key'])
 })

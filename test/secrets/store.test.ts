@@ -25,10 +25,8 @@ describe('without a keyring', () => {
     assert.deepEqual([await store.get('a'), await store.get('__proto__')], ['one', 'two'])
     assert.equal(statSync(store.path).mode & 0o777, 0o600)
     assert.equal(statSync(join(folder, 'own')).mode & 0o777, 0o700)
-    assert.deepEqual(
-      store.names().map(({ name }) => name),
-      ['a', '__proto__'],
-    )
+    const names = store.names().map(({ name }) => name)
+    assert.deepEqual(names, ['a', '__proto__'])
     assert.deepEqual([await store.remove('a'), await store.remove('a')], [true, false])
     assert.deepEqual(readdirSync(join(folder, 'own')), ['secrets.json'])
   })

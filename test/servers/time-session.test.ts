@@ -62,9 +62,7 @@ const cases: readonly [title: string, line: string, answer: string | undefined][
   ],
 ]
 
-for (const [title, line, answer] of cases) {
-  test(title, () => assert.equal(answerLine(line, host), answer))
-}
+for (const [title, line, answer] of cases) test(title, () => assert.equal(answerLine(line, host), answer))
 
 test('tools/list is what the Python server lists, to the byte', () => {
   const annotations =

@@ -33,14 +33,11 @@ const conversions: readonly [source: string, time: string, target: string, at: s
   ['Pacific/Pago_Pago', '08:00', 'UTC', '2025-06-01T10:00Z', /2025-05-31T08:00:00-11:00.*2025-05-31T19/s],
 ]
 
-for (const [source_timezone, time, target_timezone, at, want] of conversions) {
+for (const [source_timezone, time, target_timezone, at, want] of conversions)
   test(`${time} in ${source_timezone} for ${target_timezone} on ${at}`, () => {
-    assert.match(
-      call('convert_time', { source_timezone, time, target_timezone }, () => Date.parse(at)),
-      want,
-    )
+    const converted = call('convert_time', { source_timezone, time, target_timezone }, () => Date.parse(at))
+    assert.match(converted, want)
   })
-}
 
 const zones = { source_timezone: 'UTC', target_timezone: 'UTC' }
 const badTime = 'Invalid time format. Expected HH:MM [24-hour format]'
@@ -57,8 +54,6 @@ const errors: readonly [name: string, args: Readonly<Record<string, unknown>>, t
   ['convert_time', { ...zones, time: '9' }, badTime],
 ]
 
-for (const [name, args, text] of errors) {
-  test(`${name} ${JSON.stringify(args)} is an error that says so`, () => {
-    assert.deepEqual(callTool(name, args, now()), { content: [{ type: 'text', text }], isError: true })
-  })
-}
+for (const [name, args, text] of errors)
+  test(`${name} ${JSON.stringify(args)} is an error that says so`, () =>
+    assert.deepEqual(callTool(name, args, now()), { content: [{ type: 'text', text }], isError: true }))

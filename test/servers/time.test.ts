@@ -43,13 +43,12 @@ function chunksOf(whole: string, chars: number): readonly string[] {
   return whole.match(new RegExp(`[^]{1,${chars}}`, 'g')) ?? []
 }
 
-for (const chars of [3, 65_536]) {
+for (const chars of [3, 65_536])
   test(`answers in order before it ends with its stdin, in chunks of ${chars}`, async () => {
     const { code, stdout, stderr } = await run([], chunksOf(SESSION, chars))
     assert.deepEqual(idsOf(stdout), ['1', '2', '3', '4', '5', '6'])
     assert.deepEqual([stdout.split('\n').length, code, stderr], [7, 0, ''])
   })
-}
 
 test('answers a last line that has no end', async () => {
   const { code, stdout } = await run([], [request(9, 'ping').trimEnd()])
@@ -79,13 +78,12 @@ const localZones: readonly [args: readonly string[], variable: string, zone: str
   [[], 'Foo/Bar', 'UTC'],
 ]
 
-for (const [args, variable, zone] of localZones) {
+for (const [args, variable, zone] of localZones)
   test(`the local zone of [${args.join(' ')}] with TZ=${variable} is ${zone}`, async () => {
     const { code, stdout } = await run(args, [request(1, 'tools/list')], variable)
     const named = [...stdout.matchAll(/Use '([^']+)' as local timezone/g)].map(([, name]) => name)
     assert.deepEqual([code, named], [0, [zone, zone, zone]])
   })
-}
 
 const badCommandLines: readonly [args: readonly string[], stderr: RegExp][] = [
   [
@@ -95,10 +93,9 @@ const badCommandLines: readonly [args: readonly string[], stderr: RegExp][] = [
   [['--nope'], /Unknown option '--nope'/],
 ]
 
-for (const [args, wanted] of badCommandLines) {
+for (const [args, wanted] of badCommandLines)
   test(`refuses to start with ${args.join(' ')}`, async () => {
     const { code, stdout, stderr } = await run(args, [])
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, wanted)
   })
-}

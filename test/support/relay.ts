@@ -1,4 +1,4 @@
-// What stands between two programs for as long as a test needs it.
+// A relay between two programs, which a test can cut and stall.
 
 import { type Server, type Socket, connect, createServer } from 'node:net'
 import { once } from 'node:events'
@@ -54,7 +54,7 @@ export class Relay {
     return numberAt(this.#server.address(), 'port')
   }
 
-  /** No byte passes for now, and no end is told. */
+  /** No byte and no end passes until `mend`. */
   stall(): void {
     for (const socket of this.#sockets) socket.pause()
   }

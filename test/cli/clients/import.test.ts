@@ -95,20 +95,16 @@ class Home {
     return path
   }
 
-  plan(names: readonly string[] = clientNames, profiles = false): ImportPlan {
+  plan(names: readonly string[] = clientNames, profiles = false, own = this.own): ImportPlan {
     const files = names.flatMap((name) => {
       const client = clientOf(name)
       const path = client.path(this.machine)
       const text = readText(path)
       return text === undefined ? [] : [{ client, path, text }]
     })
-    return planImport(files, this.own, {
-      profiles,
-      stored: undefined,
-      launch,
-      machine: this.machine,
-      read: readText,
-    })
+    const named = own === this.own ? launch : { ...launch, config: own }
+    const { machine } = this
+    return planImport(files, own, { profiles, stored: undefined, launch: named, machine, read: readText })
   }
 
   import(names?: readonly string[], profiles?: boolean): ImportPlan {
@@ -144,9 +140,7 @@ test('there is a fixture for every client', () =>
   assert.deepEqual(fixtures.map(({ client }) => client).sort(), [...clientNames].sort()))
 
 for (const fixture of fixtures)
-  describe(`${fixture.client}, as in "${fixture.source}"`, () => {
-    test('moves in and out', (t) => movesInAndOut(t, fixture))
-  })
+  test(`${fixture.client}, as in "${fixture.source}", moves in and out`, (t) => movesInAndOut(t, fixture))
 
 function movesInAndOut(t: TestContext, { client, before: text, servers, after, stays }: Fixture): void {
   const home = new Home(t)
@@ -161,10 +155,8 @@ function movesInAndOut(t: TestContext, { client, before: text, servers, after, s
   for (const { name, why } of left) assert.match(why, new RegExp(stays[name] ?? 'never'))
   // A second import finds its own entry and does nothing.
   assert.deepEqual(home.plan().changes, [])
-  assert.deepEqual(
-    undoNewest(home.imports)?.map(({ note }) => note),
-    [undefined, undefined],
-  )
+  const notes = undoNewest(home.imports)?.map(({ note }) => note)
+  assert.deepEqual(notes, [undefined, undefined])
   assert.deepEqual(home.snapshot(), before)
 }
 
@@ -229,10 +221,8 @@ describe('servers of several clients', () => {
     const home = new Home(t)
     const path = home.putClient('cursor', file({ a: entry('a'), b: '{ "command": "" }', c: '5' }))
     const [{ stays } = assert.fail()] = home.import().clients
-    assert.deepEqual(
-      stays.map(({ name }) => name),
-      ['b', 'c'],
-    )
+    const leftNames = stays.map(({ name }) => name)
+    assert.deepEqual(leftNames, ['b', 'c'])
     assert.match(readFileSync(path, 'utf8'), /"b": \{ "command": "" \}, "c": 5/)
   })
 
@@ -242,14 +232,12 @@ describe('servers of several clients', () => {
     home.putClient('gemini', file({ a: entry('a') }, 'mcpServers').replace('}', '}, "a": {}'))
     home.putClient('zed', '[]')
     const { clients: plans, changes } = home.plan()
-    assert.deepEqual(
-      plans.map(({ refused }) => refused),
-      [
-        'is not JSON at line 1, column 24: expected a value, but the file ends',
-        'is no JSON object',
-        'has mcpServers.a twice',
-      ],
-    )
+    const refusals = plans.map(({ refused }) => refused)
+    assert.deepEqual(refusals, [
+      'is not JSON at line 1, column 24: expected a value, but the file ends',
+      'is no JSON object',
+      'has mcpServers.a twice',
+    ])
     assert.deepEqual(changes, [])
   })
 
@@ -267,17 +255,9 @@ describe('servers of several clients', () => {
 
   test('our entry has the configuration that is no usual one, and whole paths where PATH is not known', (t) => {
     const home = new Home(t, 'darwin')
-    const path = home.putClient('claude', file({ a: entry('a') }))
+    home.putClient('claude', file({ a: entry('a') }))
     const own = join(home.machine.home, 'other.json')
-    const files = [{ client: clientOf('claude'), path, text: readFileSync(path, 'utf8') }]
-    const named: OwnLaunch = { ...launch, config: own }
-    const { changes } = planImport(files, own, {
-      profiles: false,
-      stored: undefined,
-      launch: named,
-      machine: home.machine,
-      read: readText,
-    })
+    const { changes } = home.plan(['claude'], false, own)
     const { mcpServers } = Object(JSON.parse(changes[1]?.after ?? ''))
     assert.deepEqual(mcpServers, {
       mcps: { command: '/opt/node', args: ['/opt/cli.js', 'stdio', '--config', own] },
@@ -323,10 +303,8 @@ describe('the lists of Gemini CLI', () => {
       home.import()
       assert.deepEqual(read().mcp, after)
       const disabled = Object.entries(Object(home.servers())).filter(([, each]) => Object(each).disabled)
-      assert.deepEqual(
-        disabled.map(([name]) => name),
-        off,
-      )
+      const disabledNames = disabled.map(([name]) => name)
+      assert.deepEqual(disabledNames, off)
       writeFileSync(path, `${readFileSync(path, 'utf8')}\n`)
       undoNewest(home.imports)
       assert.deepEqual(read(), JSON.parse(`{ ${lists} ${servers} }`))
@@ -351,11 +329,7 @@ test('with profiles, each client sees its own servers', (t) => {
 class Stopped extends Error {}
 
 /** Files of which one is new, one is a link, and one has another mode. */
-function prepared(t: TestContext): {
-  home: Home
-  before: Record<string, string>
-  link: string
-} {
+function prepared(t: TestContext) {
   const home = new Home(t)
   home.putClient('cursor', '{ "mcpServers": { "a": { "command": "a" } } }')
   const real = home.put('dotfiles/claude.json', '{ "mcpServers": { "b": { "command": "b" } } }')
@@ -453,13 +427,11 @@ describe('an import that is cut short', () => {
     home.import()
     rmSync(dirname(path), { recursive: true })
     rmSync(home.own)
-    assert.deepEqual(
-      undoNewest(home.imports)?.map(({ isDone, note }) => [isDone, note]),
-      [
-        [true, undefined],
-        [true, undefined],
-      ],
-    )
+    const outcomes = undoNewest(home.imports)?.map(({ isDone, note }) => [isDone, note])
+    assert.deepEqual(outcomes, [
+      [true, undefined],
+      [true, undefined],
+    ])
     assert.deepEqual(home.snapshot(), before)
   })
 
@@ -667,10 +639,8 @@ describe('the command', () => {
     const both = ['cursor', 'gemini'].map((name) =>
       spawn(process.execPath, [cli, 'import', name, '--yes'], { env, stdio: 'ignore' }),
     )
-    assert.deepEqual(
-      await Promise.all(both.map((child) => once(child, 'exit').then(([code]) => Number(code)))),
-      [0, 0],
-    )
+    const codes = await Promise.all(both.map((child) => once(child, 'exit').then(([code]) => Number(code))))
+    assert.deepEqual(codes, [0, 0])
     assert.deepEqual(Object.keys(Object(home.servers())).sort(), ['memory', 'other'])
     undoNewest(home.imports)
     undoNewest(home.imports)

@@ -70,13 +70,8 @@ function listenersOfProcess(): (readonly [name: string, listener: unknown])[] {
   return left.flatMap((name) => process.rawListeners(name).map((listener) => [name, listener] as const))
 }
 
-interface Intercepted {
-  readonly texts: readonly string[]
-  restore(): void
-}
-
 /** Commands write strings. Bytes come from the test runner and pass through. */
-function intercept(stream: NodeJS.WriteStream, onText: (all: string) => void = () => undefined): Intercepted {
+function intercept(stream: NodeJS.WriteStream, onText: (all: string) => void = () => undefined) {
   const texts: string[] = []
   const pass = stream.write.bind(stream)
   Reflect.set(stream, 'write', (chunk: unknown, ...more: unknown[]) => {

@@ -72,8 +72,18 @@ export class RawClient {
   /** The answer to a request with a fresh id, or with the one given. */
   request(method: string, params: unknown = {}, id: string | number = this.nextId()): Promise<Heard> {
     const answer = this.answer(id)
-    this.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+    this.post(method, params, id)
     return answer
+  }
+
+  /** Sends a request whose answer comes with others, or never. */
+  post(method: string, params: unknown = {}, id: string | number = this.nextId()): void {
+    this.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+  }
+
+  /** Answers a question that has come. */
+  respond({ value }: Heard, result: object): void {
+    this.send(JSON.stringify({ jsonrpc: '2.0', id: at(value, 'id'), result }))
   }
 
   call(name: string, args: unknown = {}, meta?: unknown, id?: string | number): Promise<Heard> {

@@ -140,7 +140,20 @@ export function spawnProgram(
   return spawned
 }
 
-/** How a run of the command has ended, and what it has printed. */
+/** The command that serves HTTP, with its port, once it does; it is killed after the test. */
+export async function spawnGateway(
+  scope: Scope,
+  args: readonly string[],
+  options?: SpawnOptions,
+): Promise<{ readonly proxy: Spawned; readonly port: number }> {
+  const proxy = new Spawned(process.execPath, [cli, ...args], options)
+  scope.after(() => proxy.kill())
+  const served = /http:\/\/[^\s/]+:(\d+)\/api\/status/
+  await until(() => served.test(proxy.stderr))
+  return { proxy, port: Number(served.exec(proxy.stderr)?.[1]) }
+}
+
+/** The exit code of a run of the command, and its output. */
 export interface Ran {
   readonly code: number | null
   readonly out: string
