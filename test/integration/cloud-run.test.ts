@@ -268,7 +268,7 @@ describe('ID tokens', () => {
       given = 'head.claims.signature\n'
       assert.equal(await fetch(), 'head.claims.signature')
       for (given of ['<html>please log in</html>', 'two tokens', 'one\r\nX-Header: 1'])
-        await assert.rejects(fetch(), { code: 'TRANSPORT_AUTH', message: /given as an ID token is none$/ })
+        await assert.rejects(fetch(), { code: 'TRANSPORT_AUTH', message: /the response is not an ID token$/ })
     })
   })
 

@@ -158,7 +158,7 @@ it('a recording holds no header field, so none with credentials', async (t) => {
     assert(!recorded.toLowerCase().includes(secret.toLowerCase()), `${secret} was recorded`)
   const refused = await run(file)
   assert.equal(refused.code, 1)
-  assert.match(refused.out, /it refuses us \(HTTP 401\); name credentials: --header/)
+  assert.match(refused.out, /it refuses the request \(HTTP 401\); name credentials: --header/)
   const { code, out } = await run(file, { header: { Authorization: `Bearer ${ours}` } })
   assert.equal(code, 0, out)
 })

@@ -87,7 +87,7 @@ describe('replay --url', () => {
     assert.equal(code, 1)
     assert.match(
       out,
-      /:3: the answer to id "i" did not come: .*refuses us \(HTTP 401\); name credentials: --header/,
+      /:3: the answer to id "i" did not come: .*refuses the request \(HTTP 401\); name credentials: --header/,
     )
   })
 
