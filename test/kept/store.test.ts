@@ -1,4 +1,4 @@
-// What servers said of themselves, from one life of the proxy to the next.
+// The descriptions of servers, from one life of the proxy to the next.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

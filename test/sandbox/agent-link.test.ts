@@ -35,7 +35,7 @@ function scene(t: Pick<TestContext, 'after'>, { isDeaf = false } = {}) {
   const pipes = new MachinePipes(join(parent, 'pipes'), runtime, undefined)
   const [input, output] = [new PassThrough(), new PassThrough()]
   const broken: string[] = []
-  /** What the agent got. */
+  /** The orders that the agent received. */
   const orders: AgentOrder[] = []
   const reader = new LineReader(Infinity)
   if (!isDeaf)

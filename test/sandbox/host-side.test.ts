@@ -1,4 +1,4 @@
-// What a runtime does on the host: folders of sessions, volumes, interpreters, users, limits.
+// The work of a runtime on the host: folders of sessions, volumes, interpreters, users, limits.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
@@ -74,7 +74,7 @@ function environment(name: string): string {
   return join(root, 'bin/python')
 }
 
-/** What a machine in this folder is ended with, and undefined when it is not within a few looks. */
+/** The limit that ends a machine in this folder. Undefined when the machine is not ended within a few looks. */
 async function ended(path: string, files: Partial<WatchedFiles>, looks = 3): Promise<string | undefined> {
   let now = 0
   const timers: (() => void)[] = []
@@ -160,7 +160,7 @@ describe('a state folder', { skip }, () => {
   test('is kept by others while its lock is made and not held yet', async () => {
     const root = made('early')
     const children: ReturnType<typeof runtime.spawn>[] = []
-    // What takes the lock makes the file, and goes on when it gets a line.
+    // The process that takes the lock makes the file, and continues when it reads a line.
     const late: typeof runtime = {
       ...runtime,
       spawn: ({ command, args, ...spec }) => {

@@ -1,4 +1,4 @@
-// What code in a session may do to the results of its own calls: each of them is answered all the same.
+// Code in a session attacks the results of its calls. The service still answers each call.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -42,7 +42,7 @@ describe('the line behind a mark', () => {
   }
 })
 
-/** A service whose interpreters are heard: what each is told, word and code. */
+/** A service, and the word that each interpreter gets before its code. */
 async function heard(t: Scope): Promise<{ client: SandboxClient; words: string[] }> {
   const words: string[] = []
   const { client } = await openSandbox(t, { templates: { js: { language: 'node' } } }, (runtime) => ({

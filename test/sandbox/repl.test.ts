@@ -50,7 +50,7 @@ describe('an interpreter', () => {
   })
 })
 
-/** What is read when the bytes come in pieces of this size: the output before the mark, the line, and the output behind it. */
+/** The results for bytes in pieces of this size: the output before the mark, the line, and the output behind it. */
 async function readAs(size: number, bytes: Buffer, nonce: string): Promise<string[]> {
   const source = new PassThrough()
   const outputs = ['', '']

@@ -1,4 +1,4 @@
-// Whose turn it is, and in which order a call that runs too long is ended.
+// The order of calls, and the steps that end a call that runs too long.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -8,7 +8,7 @@ import { inTurn, watchedEnd } from '../../src/sandbox/runs.js'
 
 const { signal } = new AbortController()
 
-/** Works of one queue, two of which wait, and each of which ends when it is told to. */
+/** Works of one queue. Two of them may wait, and each ends when the test calls `end`. */
 class Works {
   readonly begun: string[] = []
   readonly #ends = new Map<string, () => void>()
@@ -54,7 +54,7 @@ interface End {
   readonly at: string
 }
 
-/** What was done to a run that ends when this step is reached, or never. */
+/** The steps against a run that ends at this step, or never. */
 async function stepsOf(endsAt: string): Promise<{ steps: string[]; end: End | undefined }> {
   const steps: string[] = []
   const timers = new Set<() => void>()
@@ -82,7 +82,7 @@ async function stepsOf(endsAt: string): Promise<{ steps: string[]; end: End | un
   if (endsAt === 'itself') finish?.({ at: 'itself' })
   await turn()
   call.abort()
-  // Each time that whoever waits would wait in vain.
+  // Each timer fires only when no earlier step has ended the run.
   for (let i = 0; i < 5 && ends.length === 0; i++) {
     for (let j = 0; j < 5; j++) await turn()
     const [due] = timers

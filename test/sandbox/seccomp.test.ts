@@ -13,7 +13,7 @@ const EAFNOSUPPORT = 0x00050061
 const EPROTONOSUPPORT = 0x0005005d
 const PRETEND = 0x00050000
 
-/** What the kernel does with a call; the arguments are 64 bits wide. */
+/** The verdict of the kernel on a call. The arguments are 64 bits wide. */
 function judged(filter: Buffer, audit: number, number: number, args: readonly bigint[] = []): number {
   const data = new DataView(new ArrayBuffer(64))
   data.setUint32(0, number, true)

@@ -1,4 +1,4 @@
-// The service above what isolates, on the runtime without isolation and with Node, which is there wherever tests run.
+// The service on the runtime without isolation, with Node as the interpreter, since every machine with these tests has it.
 
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
@@ -614,7 +614,7 @@ async function names(sandbox: SandboxClient): Promise<unknown[]> {
   return listAt((await sandbox.call('get_sessions')).of('sessions')).map((each) => at(each, 'session_id'))
 }
 
-// A11: a principal with more sessions than others gives way, and nobody is locked out.
+// A11: a principal with more sessions than others gives way, and every principal gets a session.
 describe('sessions of several principals', () => {
   const owned = { ...section, sessions: 'client', maxSessions: 4 }
   test('share the places: each keeps its share, and makes room of its own', async (t) => {

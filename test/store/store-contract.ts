@@ -1,4 +1,4 @@
-// What every store does, whatever is behind it.
+// The contract of a store.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'

@@ -31,7 +31,7 @@ interface Gateway {
   restart(signal: NodeJS.Signals): Promise<void>
 }
 
-/** The arguments of a gateway with a home of its own. */
+/** The arguments of a gateway with a separate home. */
 function argsOf(t: Scope, ledger: Ledger, port?: number): string[] {
   const servers = { ledger: ledger.server({ prefix: false, describe: false }) }
   const config = configFile(t, servers, { server: { allowedHosts: ['127.0.0.1'] } })

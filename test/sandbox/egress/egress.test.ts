@@ -1,4 +1,4 @@
-// The proxy of one machine, over streams in memory: what reaches a server, what a program is told, and what is left.
+// The proxy of one machine, over streams in memory: the bytes for the server, the answers to the program, and the end of both.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
@@ -247,7 +247,7 @@ describe('a tunnel', () => {
 })
 
 describe('a request', () => {
-  test('for http:// is told to use https://', async () => {
+  test('for http:// is refused with a hint to https://', async () => {
     const scene = new Scene()
     const program = await scene.ask('GET http://good.example/a HTTP/1.1\r\nHost: good.example\r\n\r\n')
     assert.match(program.heard, /^HTTP\/1\.1 403 http:\/\/ is not carried: use https:\/\//)

@@ -1,4 +1,4 @@
-// Which names are those of hosts, which hosts a list allows, and which addresses are public.
+// Names of hosts, lists of allowed hosts, and public addresses.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -97,7 +97,7 @@ describe('an address', () => {
     test(`${address || 'without digits'} is not`, () => assert.equal(isPublicAddress(address), false))
 })
 
-// A14: neighbours of the host are behind its firewall, whatever their addresses look like.
+// A14: neighbours of the host are behind its firewall, even with public addresses.
 describe('the networks of the host', () => {
   const networks = ownNetworks({
     eth0: [

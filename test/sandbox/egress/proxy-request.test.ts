@@ -1,4 +1,4 @@
-// What a program may ask the proxy for, and what the server is asked then.
+// Requests of programs to the proxy, and the host and port of each.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

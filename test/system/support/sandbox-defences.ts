@@ -1,4 +1,4 @@
-// Walls that stand behind other walls: each is tried with the one before it taken away, or in the moment that it is for.
+// Second lines of defence. Each test takes the first line away, or strikes in the moment for which the second one exists.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -196,7 +196,7 @@ function assertUntouched(host: string): void {
   assert.equal(readFileSync(join(host, 'secret'), 'utf8'), 'of the host\n')
 }
 
-/** Starts a program whose grandchild, in a session of its own and with no parent left, writes on. */
+/** Starts a program whose grandchild leads a session, has lost its parent, and continues to write. */
 async function left(inside: Machine, name: string): Promise<GuestProcess> {
   const beat = `while :; do echo >> ${name}; sleep 0.02; done`
   const program = inside.run(
@@ -208,7 +208,7 @@ async function left(inside: Machine, name: string): Promise<GuestProcess> {
 
 /** As the user of the service, who may be root, in a folder of the same. */
 function asItself({ around }: SandboxScene, { identity, ...spec }: SpawnSpec): SpawnSpec {
-  // What sessions before have left there has names and links of all kinds.
+  // Earlier sessions have left names and links of all kinds there.
   if (identity !== undefined) spawnSync('chown', ['-hR', `--from=${identity.uid}`, '0:0', around.stateFolder])
   // The pipes belong to the user that the session would have.
   return { ...spec, args: spec.command === 'mkfifo' ? spec.args.with(1, '666') : spec.args }
@@ -227,7 +227,7 @@ function unfiltered(child: Child): Child {
   return child
 }
 
-/** Starts it with a descriptor of this file that nobody has marked as its own. */
+/** Starts the command with an inheritable descriptor of this file. */
 function inheriting(spec: SpawnSpec, path: string): SpawnSpec {
   const script =
     'import os, sys; os.dup2(os.open(sys.argv[1], os.O_RDONLY), 100, True); os.execv(sys.argv[2], sys.argv[2:])'
