@@ -33,23 +33,7 @@ function dropped(parts: readonly Buffer[]): unknown[] {
   return said
 }
 
-const texts = [
-  '\\"',
-  '\\\\',
-  '\\n',
-  '\\u00e9',
-  'é',
-  '中😀',
-  '{',
-  '}',
-  ']',
-  '[',
-  ':',
-  ',',
-  'id',
-  '\x01',
-  '\xff',
-]
+const texts = [...String.raw`\" \\ \n \u00e9 é 中😀 { } ] [ : , id`.split(' '), '\x01', '\xff']
 const inside = fc
   .array(
     fc.oneof(

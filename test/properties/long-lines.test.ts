@@ -20,38 +20,14 @@ const piece = fc.oneof(
   {
     weight: 6,
     arbitrary: fc
-      .constantFrom(
-        '\\\\',
-        '\\"',
-        '\\n',
-        '\\/',
-        '\\u0000',
-        '\\uD83d',
-        'é',
-        '中',
-        '😀',
-        '\u007f',
-        '{',
-        ']',
-        ',',
-      )
+      .constantFrom(...String.raw`\\ \" \n \/ \u0000 \uD83d é 中 😀 { ] ,`.split(' '), '\u007f')
       .map((text) => Buffer.from(text)),
   },
 )
 const badPiece = fc
   .constantFrom(
-    '\\',
-    '"',
-    '\\x',
-    '\\u12',
-    '\\u00g0',
-    '\n',
-    '\x00',
-    '\x1f',
-    '\x80',
-    '\xc3',
-    '\xed\xa0\x80',
-    '\\"',
+    ...String.raw`\ " \x \u12 \u00g0 \"`.split(' '),
+    ...'\n,\x00,\x1f,\x80,\xc3,\xed\xa0\x80'.split(','),
   )
   .map((text) => Buffer.from(text, 'latin1'))
 

@@ -28,21 +28,7 @@ function agrees(text: Buffer): void {
 }
 
 const usual = ['\\n', '\\"', '\\\\', '\\t', '\\r', '\\/', '\\b', '\\f', '\\u00e9', '\\uD83D', 'é', '中', '😀']
-const odd = [
-  '\\',
-  '"',
-  '\\\\\\',
-  '\\u',
-  '\\u12',
-  '\\u123g',
-  '\\a',
-  '\n',
-  '\0',
-  '\x1f',
-  '\x7f',
-  '"x"',
-  '",\n"',
-]
+const odd = [...String.raw`\ " \\\ \u \u12 \u123g \a "x"`.split(' '), '\n', '\0', '\x1f', '\x7f', '",\n"']
 const broken = ['\x80', '\xc3', '\xed\xa0\x80'].map((text) => Buffer.from(text, 'latin1'))
 const filler = fc
   .nat(70)

@@ -138,26 +138,9 @@ test('agrees with JSON.parse about JSON that was damaged', () => {
 
 test('agrees with JSON.parse about tokens in any order', () => {
   const token = fc.constantFrom(
-    '{',
-    '}',
-    '[',
-    ']',
-    ',',
-    ':',
-    '"a"',
-    '"',
-    '\\',
-    '0',
-    '1',
-    '-',
-    '.',
-    'e',
-    'E+',
-    'true',
-    'nul',
+    ...String.raw`{ } [ ] , : "a" " \ 0 1 - . e E+ true nul é`.split(' '),
     ' ',
     '\n',
-    'é',
     '\x1f',
   )
   fc.assert(
