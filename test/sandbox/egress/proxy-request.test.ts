@@ -24,24 +24,14 @@ describe('a tunnel', () => {
       })
   })
 
+  const others = `good.example: good.example:443:443 good.example:0443x user@good.example:443 user:secret@good.example:443
+    127.0.0.1:443 2130706433:443 0x7f000001:443 0177.0.0.01:443 [::1]:443 localhost:443 /good.example:443
+    https://good.example:443 good.example%00.other.example:443`
   const refusals: readonly (readonly [request: string, status: number])[] = [
+    ...others.split(/\s+/).map((to) => [`CONNECT ${to} HTTP/1.1`, 403] as const),
     ['CONNECT good.example HTTP/1.1', 400],
-    ['CONNECT good.example: HTTP/1.1', 403],
     ['CONNECT good.example:0 HTTP/1.1', 400],
     ['CONNECT good.example:65536 HTTP/1.1', 400],
-    ['CONNECT good.example:443:443 HTTP/1.1', 403],
-    ['CONNECT good.example:0443x HTTP/1.1', 403],
-    ['CONNECT user@good.example:443 HTTP/1.1', 403],
-    ['CONNECT user:secret@good.example:443 HTTP/1.1', 403],
-    ['CONNECT 127.0.0.1:443 HTTP/1.1', 403],
-    ['CONNECT 2130706433:443 HTTP/1.1', 403],
-    ['CONNECT 0x7f000001:443 HTTP/1.1', 403],
-    ['CONNECT 0177.0.0.1:443 HTTP/1.1', 403],
-    ['CONNECT [::1]:443 HTTP/1.1', 403],
-    ['CONNECT localhost:443 HTTP/1.1', 403],
-    ['CONNECT /good.example:443 HTTP/1.1', 403],
-    ['CONNECT https://good.example:443 HTTP/1.1', 403],
-    ['CONNECT good.example%00.other.example:443 HTTP/1.1', 403],
     ['CONNECT good.example:443 HTTP/1.1 HTTP/1.1', 400],
     ['CONNECT  good.example:443 HTTP/1.1', 400],
     ['CONNECT good.example:443 HTTP/2.0', 400],
