@@ -38,6 +38,24 @@ describe('one answer', () => {
     ['broken JSON', 200, 'application/json', '{"jsonrpc"', 'TRANSPORT_ANSWER', /no answer/],
     ['a gateway, wrong key', 200, 'application/json', wrongKey, 'TRANSPORT_AUTH', /refused 200/],
     ['a gateway, no key', 200, 'application/json', noKey, 'TRANSPORT_AUTH', /refused/],
+    ['an answer to another request', 200, 'application/json', answerOf(99), 'TRANSPORT_ANSWER', /no answer/],
+    [
+      'a batch of other answers',
+      200,
+      'application/json',
+      `[${answerOf(99)}]`,
+      'TRANSPORT_ANSWER',
+      /no answer/,
+    ],
+    ['an error of no request with 200', 200, 'application/json', rpcError, 'TRANSPORT_ANSWER', /no answer/],
+    [
+      'an event for another request',
+      200,
+      'text/event-stream',
+      `data: ${answerOf(99)}\n\n`,
+      'TRANSPORT_IO',
+      /ended/,
+    ],
     ['an error of no request', 400, 'application/json', rpcError, 'TRANSPORT_STATUS', /400: Bad thing$/],
   ]
   for (const [title, status, type, body, code, message] of refused) {

@@ -311,10 +311,3 @@ test("over a child's pipes: the answer of a child that then died arrives, though
   assert.equal(recorder.events[0], 'message {"answer":1}')
   if (program.exitCode === null) await once(program, 'exit')
 })
-
-test("over a child's pipes: a child that dies in the middle of a line", async () => {
-  const { recorder, connection } = child(`process.stdout.write('{"a":1}\\n{"b":', () => process.exit(0))`)
-  await recorder.seen('ended')
-  assert.deepEqual(recorder.events.slice(0, 3), ['message {"a":1}', 'message {"b":', 'ended'])
-  await connection.close()
-})

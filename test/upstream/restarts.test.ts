@@ -82,15 +82,6 @@ describe('the clients of a broken server', () => {
     await world.runtime.pass(600_000)
     assert.equal(world.runtime.children.length, starts.length + 1)
   })
-
-  test('all get the process that has come back, though they called at once', async (t) => {
-    const world = await run(t, dead)
-    const clients = await clientsOf(world, 3)
-    await within(world, clients[0]?.call('s__t'))
-    world.runtime.script = polite
-    const answers = (await within(world, Promise.all(clients.map((client) => client.call('s__t'))))) ?? []
-    for (const { value } of answers) assert.equal(JSON.stringify(value).includes('"content":[]'), true)
-  })
 })
 
 const stateOf = ({ proxy }: Run): string | undefined => proxy.status()[0]?.state

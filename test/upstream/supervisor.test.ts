@@ -23,18 +23,6 @@ async function run(t: Scope, script: Script, more: object = {}): Promise<Run> {
   return { runtime, client, starts, state: () => proxy.status()[0]?.state }
 }
 
-describe('a server that crashes at every start', () => {
-  test('while it is left alone no call starts it, and the error says that it is down', async (t) => {
-    const { runtime, client, starts } = await run(t, dead)
-    await runtime.pass(20_000)
-    const before = starts().length
-    assert.equal(before, restart.crashesMax)
-    const answers = await Promise.all(Array.from({ length: 50 }, () => client.call('s__t')))
-    for (const heard of answers) assert.deepEqual(failure(heard).slice(0, 2), [-32603, 's'])
-    assert.equal(starts().length, before)
-  })
-})
-
 describe('the breaker', () => {
   test('lets one attempt through when the hold is over, and calls fail immediately until it has succeeded', async (t) => {
     const { runtime, client, starts, state } = await run(t, dead)
