@@ -2,10 +2,9 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { readFrame } from '../../src/jsonrpc/frame.js'
-import { toLine } from '../../src/jsonrpc/line.js'
 import { listShapes, readPage } from '../../src/mcp/list-items.js'
 import type { ListKind } from '../../src/mcp/methods.js'
+import { resultOf } from '../jsonrpc/support/frames.js'
 
 const S = '"inputSchema":{"type":"object"}'
 const BARE = `{"name":"t",${S}}`
@@ -82,10 +81,7 @@ const cases: readonly (readonly [
 
 for (const [kind, item, want = item, outputs] of cases)
   test(`${kind} ${item} ${outputs ?? ''}`, () => {
-    const frame = readFrame(
-      toLine(`{"jsonrpc":"2.0","id":1,"result":{"${listShapes[kind].items}":[${item}]}}`),
-    )
-    assert(frame.kind === 'result')
+    const frame = resultOf(`{"jsonrpc":"2.0","id":1,"result":{"${listShapes[kind].items}":[${item}]}}`)
     const page = readPage(frame, kind, 10, outputs ?? 'objects')
     assert(typeof page === 'object')
     const got = [...page.items.map(({ line }) => line.toString()), ...page.faults]

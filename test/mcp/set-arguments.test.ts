@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { readFrame } from '../../src/jsonrpc/frame.js'
-import { toLine } from '../../src/jsonrpc/line.js'
 import { inOrder, splice } from '../../src/jsonrpc/splice.js'
 import { argumentEdits, withoutParameters } from '../../src/mcp/set-arguments.js'
 import { readListItem } from '../../src/mcp/list-items.js'
+import { requestOf } from '../jsonrpc/support/frames.js'
 
 const set = new Map([
   ['owner', '"acme"'],
@@ -32,8 +31,7 @@ const calls: readonly (readonly [title: string, params: string, want: string])[]
 ]
 
 function filled(params: string): string {
-  const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{${params}}}`))
-  assert(frame.kind === 'request')
+  const frame = requestOf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{${params}}}`)
   const text = splice(frame.line, inOrder(argumentEdits(frame, set))).toString()
   return text.slice(text.indexOf('"params":{') + 10, -2)
 }

@@ -5,11 +5,11 @@ import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { FrameError } from '../../src/jsonrpc/jsonrpc-errors.js'
-import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { itemsAt, membersAt } from '../../src/jsonrpc/members.js'
 import { numRuns } from './runs.js'
 import { scanText } from '../../src/jsonrpc/scan.js'
+import { requestOf } from '../jsonrpc/support/frames.js'
 
 const DEPTH_MAX = 5000
 
@@ -208,8 +208,7 @@ test('a frame is what JSON.parse reads in the message', () => {
         null,
         indent,
       )
-      const frame = readFrame(toLine(text))
-      assert.ok(frame.kind === 'request')
+      const frame = requestOf(text)
       assert.equal(JSON.parse(frame.id), id)
       assert.equal(frame.method, method)
       const span = frame.params.members.span('arguments')

@@ -2,14 +2,13 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { readFrame } from '../../src/jsonrpc/frame.js'
-import { toLine } from '../../src/jsonrpc/line.js'
 import { numericId } from '../../src/jsonrpc/request-id.js'
 import { Call, type ClientPort } from '../../src/calls/call.js'
 import { CallDeadline } from '../../src/calls/call-deadline.js'
 import { noCapabilities } from '../../src/mcp/capabilities.js'
 import { latestStateless } from '../../src/mcp/revisions.js'
 import { Attribution } from '../../src/upstream/server/attribution.js'
+import { requestOf } from '../jsonrpc/support/frames.js'
 
 const nothing = (): void => {}
 
@@ -26,8 +25,7 @@ function client(serial: number, isSeveral = false): ClientPort {
 }
 
 function call(of: ClientPort, { askable = true }: { askable?: boolean } = {}): Call {
-  const frame = readFrame(toLine(Buffer.from('{"jsonrpc":"2.0","id":1,"method":"tools/call"}')))
-  assert(frame.kind === 'request')
+  const frame = requestOf('{"jsonrpc":"2.0","id":1,"method":"tools/call"}')
   const row = { method: 'tools/call', route: { to: 'name', list: 'tools' }, askable } as const
   const owner = { settled: () => undefined }
   return new Call(frame, row, of, new CallDeadline(0), owner, of.profile)

@@ -2,28 +2,24 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { readFrame } from '../../../src/jsonrpc/frame.js'
-import { toLine } from '../../../src/jsonrpc/line.js'
 import { splice } from '../../../src/jsonrpc/splice.js'
-import { CallDeadline } from '../../../src/calls/call-deadline.js'
 import { Call } from '../../../src/calls/call.js'
 import { noCapabilities } from '../../../src/mcp/capabilities.js'
 import { sessionWriter } from '../../../src/mcp/eras/server-writers.js'
-import { requests } from '../../../src/mcp/methods.js'
 import { latestSession, latestStateless } from '../../../src/mcp/revisions.js'
 import { principalWriter } from '../../../src/upstream/kinds/sandbox.js'
-import { nobody } from '../support/calls.js'
+import { requestOf } from '../../jsonrpc/support/frames.js'
+import { callOf, nobody } from '../support/calls.js'
 
 const writer = principalWriter(sessionWriter)
 
 /** A call of a client of 2026-07-28 if `params` has that revision. */
 function callWith(method: string, params: string): Call {
-  const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`))
-  const row = requests.get(method)
-  assert(frame.kind === 'request' && row !== undefined)
   const revision = params.includes('2026-07-28') ? latestStateless : latestSession
   const client = { ...nobody, profile: { principal: 'ann', revision, capabilities: noCapabilities } }
-  return new Call(frame, row, client, new CallDeadline(0), { settled: () => undefined })
+  const call = callOf('1', 0, { method, client })
+  call.frame = requestOf(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`)
+  return call
 }
 
 const said = '"mcps-proxy/principal":"ann"'
