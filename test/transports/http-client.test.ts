@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
 import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
-import { type Handler, answerOf, connect, events, json, scripted } from './support/scripted.js'
+import { type Handler, answerOf, called, connect, events, json, scripted } from './support/scripted.js'
 
 const INIT = '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}'
 const NOTE = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
@@ -64,10 +64,10 @@ describe('one answer', () => {
         response.writeHead(status, type === '' ? {} : { 'content-type': type }).end(body)
       })
       const { heard, request } = connect(t, server.url)
-      request(7, 'work')
+      request(1, 'work')
       await heard.until(() => heard.failures.length === 1)
       const [failure] = heard.failures
-      assert.deepEqual([failure?.id, failure?.error.code], ['7', code])
+      assert.deepEqual([failure?.id, failure?.error.code], ['1', code])
       assert.match(failure?.error.message ?? '', message)
       assert.equal(heard.closed, undefined)
       assert.equal(server.seen.length, 1)
@@ -77,18 +77,14 @@ describe('one answer', () => {
   test('JSON, with the bytes as they are', async (t) => {
     const body = '{ "id": 1,\r\n "jsonrpc": "2.0",\n "result": {"n": 12345678901234567890, "n": 1.0} }'
     const server = await scripted(t, (_seen, response) => json(response, body))
-    const { heard, request } = connect(t, server.url)
-    request(1, 'work')
-    await heard.until(() => heard.messages.length === 1)
+    const { heard } = await called(t, server.url)
     assert.deepEqual([heard.messages, heard.during], [[body], ['1']])
     assert.deepEqual(heard.wire[0], 'out {"jsonrpc":"2.0","id":1,"method":"work","params":{}}\n')
   })
 
   test('JSON behind a byte order mark', async (t) => {
     const server = await scripted(t, (seen, response) => json(response, `\u{feff}${answerOf(seen.id)}`))
-    const { heard, request } = connect(t, server.url)
-    request(1, 'work')
-    await heard.until(() => heard.messages.length === 1)
+    const { heard } = await called(t, server.url)
     assert.deepEqual(heard.messages, [answerOf(1)])
   })
 
@@ -142,9 +138,7 @@ describe('one answer', () => {
   test('an error of the request in a 4xx is its answer', async (t) => {
     const body = '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'
     const server = await scripted(t, (_seen, response) => json(response, body, 404))
-    const { heard, request } = connect(t, server.url)
-    request(1, 'work')
-    await heard.until(() => heard.messages.length === 1)
+    const { heard } = await called(t, server.url)
     assert.deepEqual(heard.messages, [body])
     assert.deepEqual(heard.failures, [])
   })
@@ -188,9 +182,7 @@ describe('attempts', () => {
 
   test('a redirect for ever is not followed for ever', async (t) => {
     const server = await scripted(t, (_seen, response) => response.writeHead(308, { location: '/mcp' }).end())
-    const { heard, request } = connect(t, server.url)
-    request(1, 'work')
-    await heard.until(() => heard.failures.length === 1)
+    await called(t, server.url)
     assert.equal(server.seen.length, 4)
   })
 
@@ -200,9 +192,7 @@ describe('attempts', () => {
       else events(response, `id: 2\ndata: ${answerOf(1)}\n\n`)
       response.end()
     })
-    const { heard, request } = connect(t, server.url)
-    request(1, 'work')
-    await heard.until(() => heard.messages.length === 1)
+    await called(t, server.url)
     const sent = server.seen[1]?.headers['last-event-id']
     assert.equal(Buffer.from(String(sent), 'latin1').toString(), 'é😀 1')
   })

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rawServer } from './support/raw-server.js'
-import { connect } from './support/scripted.js'
+import { called } from './support/scripted.js'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'
 const chunked = `${OK}Transfer-Encoding: chunked\r\n\r\n`
@@ -51,8 +51,6 @@ for (const [title, raw, told] of answers)
     const { port } = await rawServer(t, (socket) => {
       socket.once('data', () => socket.end(raw, 'latin1'))
     })
-    const { heard, request } = connect(t, new URL(`http://127.0.0.1:${port}/mcp`))
-    request(1, 'work')
-    await heard.until(() => heard.failures.length === 1)
+    const { heard } = await called(t, new URL(`http://127.0.0.1:${port}/mcp`))
     assert.match(heard.failures[0]?.error.message ?? '', told)
   })

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
 import type { HttpTarget, HttpTimers } from '../../src/transports/http-client/options.js'
 import { FakeClock } from '../upstream/support/fake-clock.js'
-import { answerOf, connect, events, json, scripted } from './support/scripted.js'
+import { answerOf, called, connect, events, json, scripted } from './support/scripted.js'
 
 const timersOf = (clock: FakeClock): HttpTimers => ({
   now: () => clock.now(),
@@ -78,9 +78,7 @@ describe('Retry-After', () => {
       const server = await scripted(t, (_seen, response) =>
         response.writeHead(429, { 'retry-after': retryAfter }).end(body),
       )
-      const { heard, request } = connect(t, server.url, { timers: timersOf(new FakeClock()) })
-      request(1, 'work')
-      await heard.until(() => heard.failures.length + heard.messages.length === 1)
+      await called(t, server.url, { timers: timersOf(new FakeClock()) })
       assert.equal(server.seen.length, 1)
     })
 

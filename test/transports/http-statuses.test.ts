@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { HttpTarget } from '../../src/transports/http-client/options.js'
 import { rawServer } from './support/raw-server.js'
-import { type Opened, type Scope, answerOf, connect, json, scripted } from './support/scripted.js'
+import { type Opened, type Scope, answerOf, called, connect, json, scripted } from './support/scripted.js'
 
 /** Nearly all registered statuses, and two that are not registered. */
 const statuses =
@@ -167,9 +167,7 @@ describe('a redirect', () => {
           response.writeHead(status, location === undefined ? {} : { location }).end()
         })
         const headers = { Authorization: 'Bearer CANARY', 'x-api-key': 'CANARY', Cookie: 'CANARY' }
-        const { heard, request, connection } = connect(t, server.url, { ...once, headers })
-        request(1, 'work')
-        await heard.until(() => heard.failures.length === 1)
+        const { heard, connection } = await called(t, server.url, { ...once, headers })
         const said = heard.failures[0]?.error.message ?? ''
         assert.ok(said.startsWith(`it redirects to ${told} (HTTP ${status}), which is not followed`), said)
         assert.equal(/CANARY|pass@/.test(said), false)
@@ -185,9 +183,7 @@ describe('a redirect', () => {
         if (seen.url === '/mcp') response.writeHead(status, { location: '/there?a=1' }).end()
         else json(response, answerOf(seen.id))
       })
-      const { heard, request } = connect(t, server.url, { ...once, headers: { 'x-api-key': 'k' } })
-      request(1, 'work')
-      await heard.until(() => heard.failures.length + heard.messages.length === 1)
+      const { heard, request } = await called(t, server.url, { ...once, headers: { 'x-api-key': 'k' } })
       assert.equal(heard.messages.length, status >= 307 ? 1 : 0)
       assert.deepEqual(
         server.seen.map((seen) => [seen.method, seen.url, seen.headers['x-api-key'], seen.rpc]),

@@ -8,7 +8,7 @@ import { until } from '../integration/support/waiting.js'
 import { limits } from '../../src/limits.js'
 import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
 import { INIT, TOOLS } from '../transports/support/one-tool.js'
-import { type Scope, answerOf, connect, json, scripted } from '../transports/support/scripted.js'
+import { type Scope, answerOf, called, json, scripted } from '../transports/support/scripted.js'
 import { listening } from '../support/listening.js'
 import { done, toolServer } from './support/remote.js'
 
@@ -92,13 +92,11 @@ describe('a server that takes its time', () => {
     // The server accepts TCP connections and never answers the TLS handshake.
     const silent = createServer((socket) => socket.on('error', () => undefined))
     const url = new URL(`https://127.0.0.1:${await listening(t, silent)}/mcp`)
-    const { heard, request } = connect(t, url, {
+    const { heard } = await called(t, url, {
       retries: 1,
       retryDelayMs: 1,
       limits: { ...defaultHttpClientLimits, connectMs: 100 },
     })
-    request(1, 'work')
-    await heard.until(() => heard.failures.length === 1)
     assert.equal(heard.failures[0]?.error.code, 'TRANSPORT_UNREACHABLE')
     assert.match(heard.failures[0]?.error.message ?? '', /no connection within 100 ms/)
   })
