@@ -6,11 +6,10 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { type Frame, readMessage } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { LongLine, joinedLine, readLong } from '../../src/jsonrpc/long-line.js'
+import { LongLine, readLong } from '../../src/jsonrpc/long-line.js'
 import { longStrings } from '../../src/jsonrpc/long-strings.js'
 import type { Members } from '../../src/jsonrpc/members.js'
 import { type Edit, splice } from '../../src/jsonrpc/splice.js'
-import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
 import { Pieces } from '../../src/transports/pieces.js'
 import { cut } from './cut.js'
 import { numRuns } from './runs.js'
@@ -115,35 +114,5 @@ test('splicing parts gives what splicing the whole gives', () => {
       assert.equal(Buffer.concat(pieces.take()).toString(), `${want.toString()}\nnext\n`)
     }),
     { numRuns: numRuns(500) },
-  )
-})
-
-test('a splitter gives long lines and short ones in order, each with its bytes', () => {
-  const line = fc.tuple(fc.constantFrom(0, 1, 5, 4095, 4096, 4097, 20_000), fc.constantFrom('\n', '\r\n'))
-  const chunks = fc.infiniteStream(
-    fc.oneof(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 9000 })),
-  )
-  fc.assert(
-    fc.property(fc.array(line, { maxLength: 6 }), chunks, (lines, random) => {
-      const texts = lines.map(([length], i) =>
-        length > 1 ? `{${String(i).repeat(length - 1)}` : String(i).repeat(length),
-      )
-      const said: string[] = []
-      const splitter = new LineSplitter(
-        {
-          line: (line) => said.push(joinedLine(line).toString()),
-          oversize: () => assert.fail('no line is too long'),
-        },
-        1e6,
-      )
-      const all = Buffer.from(texts.map((text, i) => text + (lines[i]?.[1] ?? '')).join(''))
-      for (const chunk of cut(all, random)) splitter.push(Buffer.from(chunk))
-      splitter.end()
-      assert.deepEqual(
-        said,
-        texts.filter((text) => text !== ''),
-      )
-    }),
-    { numRuns: numRuns(150) },
   )
 })

@@ -333,30 +333,6 @@ describe('a session', () => {
       assert.deepEqual(order.slice(6), last)
     })
 
-  test('the standalone stream comes back, with the last event id', async (t) => {
-    let streams = 0
-    const server = await scripted(
-      t,
-      withSession((seen, response) => {
-        if (seen.method !== 'GET') return void response.writeHead(200).end()
-        streams++
-        events(response, `id: s${streams}\ndata: {"jsonrpc":"2.0","method":"n/${streams}"}\n\n`)
-        if (streams < 3) response.end()
-      }),
-    )
-    const { heard, request, send } = connect(t, server.url)
-    request(1, 'initialize')
-    await heard.until(() => heard.messages.length === 1)
-    send(NOTE)
-    await heard.until(() => heard.messages.length === 4)
-    const gets = server.seen.filter(({ method }) => method === 'GET')
-    assert.deepEqual(
-      gets.map(({ headers }) => headers['last-event-id']),
-      [undefined, 's1', 's2'],
-    )
-    assert.deepEqual(heard.during, ['1', undefined, undefined, undefined])
-  })
-
   test('a cancel drops the exchange that it takes back', async (t) => {
     let dropped = false
     const server = await scripted(t, (seen, response) => {

@@ -11,7 +11,7 @@ import { root } from '../integration/support/programs.js'
 import { until, untilAnswered } from '../integration/support/waiting.js'
 import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import { type Handler, type Scope, answerOf, events, json, scripted } from '../transports/support/scripted.js'
-import { remote, toolServer, done } from './support/remote.js'
+import { remote, toolServer } from './support/remote.js'
 
 const keyed = { headers: { Authorization: 'Bearer ${SEARCH_TEST_KEY}' }, retries: 0 }
 process.env['SEARCH_TEST_KEY'] = 'CANARY-key-value'
@@ -95,11 +95,6 @@ describe('credentials that are refused', () => {
     '{"code":1001,"msg":"Authentication parameter not received in Header, unable to authenticate","success":false}'
   const shapes: readonly (readonly [string, Handler, string])[] = [
     ['401', refuses, 'no'],
-    [
-      '403',
-      (_seen, response) => response.writeHead(403).end('You do not have permission'),
-      'You do not have permission',
-    ],
     ['a body, wrong key', (_seen, response) => json(response, wrongKey), 'token expired or incorrect'],
     ['a body, no key', (_seen, response) => json(response, noKey), 'Authentication parameter not received'],
     [
@@ -151,31 +146,6 @@ describe('credentials that are refused', () => {
     assert.equal(
       textAt(error(await client.call('s__work')), 'message'),
       'Authentication failed: Invalid or missing NOT_SET_API_KEY',
-    )
-  })
-})
-
-describe('a list of what cannot be had', () => {
-  const wanted = 'Authentication failed: Invalid or missing SEARCH_TEST_KEY'
-
-  test('is the list of the others where there are more, and the status has the rest', async (t) => {
-    const bad = await scripted(t, refuses)
-    const good = await scripted(t, toolServer(done))
-    const servers = { s: { url: bad.url.href, ...keyed }, g: { url: good.url.href } }
-    const { attach, proxy } = await libraryProxy(t, servers)
-    const { client } = await attach()
-    await client.open()
-    const tools = listAt((await client.request('tools/list')).value, 'result', 'tools')
-    assert.deepEqual(
-      tools.map((tool) => at(tool, 'name')),
-      ['g__work'],
-    )
-    assert.deepEqual(
-      proxy.status().map(({ name, state, error }) => [name, state, error]),
-      [
-        ['s', 'error', wanted],
-        ['g', 'connected', undefined],
-      ],
     )
   })
 })

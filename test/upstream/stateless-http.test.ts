@@ -229,35 +229,6 @@ test('what is said on the stream of one request when another has taken its place
   assert.equal(streams[1]?.destroyed, false)
 })
 
-test('a list that was read before the server has said that it is listened to is read again', async (t) => {
-  let acknowledge: (() => void) | undefined
-  const script = await scripted(
-    t,
-    stateless(
-      (seen, response) => {
-        // The first list requests are still open.
-        if (seen.rpc === 'prompts/list') return
-        if (seen.rpc !== 'subscriptions/listen') return json(response, answerOf(seen.id, DONE))
-        const said = eventOf(
-          'subscriptions/acknowledged',
-          seen.id,
-          '"notifications":{"toolsListChanged":true},',
-        )
-        acknowledge = () => events(response, said)
-      },
-      marked,
-      '{"tools":{"listChanged":true},"prompts":{}}',
-    ),
-    { isAsked: true },
-  )
-  const { client } = await proxyTo(t, script)
-  await client.request('tools/list')
-  await until(() => acknowledge !== undefined)
-  const reads = posted(script, 'tools/list').length
-  acknowledge?.()
-  await until(() => posted(script, 'tools/list').length > reads)
-})
-
 test('a request about a task names it in its fields, and the call that has begun it its tool', async (t) => {
   const task = '"taskId":"Nr. 1 ä","status":"working","createdAt":"","lastUpdatedAt":"","ttlMs":null'
   const script = await scripted(

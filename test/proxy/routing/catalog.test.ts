@@ -111,39 +111,3 @@ test('a resource of no list belongs to the lane with the most specific template'
   assert.equal(catalog.resource('f:c'), other)
   assert.equal(catalog.resource('g:x'), undefined)
 })
-
-test('a view hides, renames and rewrites what its clients see, and others see the whole', () => {
-  const patterns = { allow: undefined, deny: [] }
-  const view = new CatalogView('profile:p', {
-    servers: undefined,
-    tools: {
-      allow: undefined,
-      deny: ['a__y'],
-      rename: new Map([['a__x', 'public']]),
-      set: new Map([['a__z', new Map([['set', '1']])]]),
-    },
-    prompts: patterns,
-    resources: { allow: undefined, deny: ['r:*', 'f:secret'] },
-    prefix: false,
-    describe: false,
-  })
-  const lane = laneOf('a', { tools: ['x', 'y', 'z'], resources: ['r:1'], templates: ['f:{+path}'] })
-  const { catalogs } = stage()
-  const [seen, all] = [catalogs.of([lane], view, false), catalogs.of([lane], whole, false)]
-  assert.deepEqual(
-    [seen, all].map((catalog) => catalog.shown('tools').map(({ publicName }) => publicName)),
-    [
-      ['public', 'z'],
-      ['a__x', 'a__y', 'a__z'],
-    ],
-  )
-  assert.notEqual(seen.named('tools', 'z')?.item, all.named('tools', 'z')?.item)
-  assert.deepEqual(
-    ['y', 'a__y', 'a__x'].map((name) => seen.named('tools', name)),
-    [undefined, undefined, undefined],
-  )
-  assert.equal(seen.resource('r:1'), undefined)
-  assert.equal(seen.resource('f:open'), lane)
-  assert.equal(seen.resource('f:secret'), undefined)
-  assert.equal(catalogs.of([lane], view, false), seen, 'clients with one view share its tables')
-})
