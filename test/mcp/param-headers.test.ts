@@ -35,12 +35,10 @@ const cases: readonly (readonly [
   ['[]', {}, undefined],
 ]
 
-describe('fields are compared with what a server reads of the arguments', () => {
-  for (const [args, sent, differs] of cases)
-    test(`${args} and ${JSON.stringify(sent)}`, () => {
-      assert.equal(differingField(headers, Buffer.from(args), sentIn(sent)), differs)
-    })
-})
+for (const [args, sent, differs] of cases)
+  test(`fields are compared with the arguments as a server reads them: ${args} and ${JSON.stringify(sent)}`, () => {
+    assert.equal(differingField(headers, Buffer.from(args), sentIn(sent)), differs)
+  })
 
 const typed = paramHeaders(
   Buffer.from(
@@ -76,12 +74,10 @@ const ofTypes: readonly (readonly [
   ['a text in place of true', { deep: { on: true } }, { on: 'yes' }, 'mcp-param-on'],
 ]
 
-describe('fields say', () => {
-  for (const [title, args, sent, differs] of ofTypes)
-    test(title, () => {
-      assert.equal(differingField(typed, Buffer.from(JSON.stringify(args)), sentIn(sent)), differs)
-    })
-})
+for (const [title, args, sent, differs] of ofTypes)
+  test(`fields of typed arguments: ${title}`, () => {
+    assert.equal(differingField(typed, Buffer.from(JSON.stringify(args)), sentIn(sent)), differs)
+  })
 
 test('a server over HTTP is told of the argument that it reads', () => {
   assert.deepEqual(paramFields(headers, Buffer.from('{"region":"eu","region":"us"}')), [

@@ -68,12 +68,10 @@ const schemas: readonly (readonly [title: string, schema: string, want: string])
   ['in no schema', 'true', 'true'],
 ]
 
-describe('a schema that has the parameters', () => {
-  for (const [title, schema, want] of schemas)
-    test(`${title} is listed without them`, () => {
-      const item = readListItem(Buffer.from(`{"name":"t","inputSchema":${schema}}`), 'tools')
-      assert(item !== undefined)
-      const tool = withoutParameters(item.line, item.schemaSpan, set).toString()
-      assert.equal(tool, `{"name":"t","inputSchema":${want}}`)
-    })
-})
+for (const [title, schema, want] of schemas)
+  test(`a schema with the parameters ${title} is listed without them`, () => {
+    const item = readListItem(Buffer.from(`{"name":"t","inputSchema":${schema}}`), 'tools')
+    assert(item !== undefined)
+    const tool = withoutParameters(item.line, item.schemaSpan, set).toString()
+    assert.equal(tool, `{"name":"t","inputSchema":${want}}`)
+  })

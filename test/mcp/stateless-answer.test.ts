@@ -82,13 +82,11 @@ describe('a result of a server', () => {
     })
 })
 
-describe('a result of the proxy', () => {
-  test('gets its type, and a list is out of date at once', () => {
-    assert.equal(statelessResult('{}', false), `{${type}}`)
-    assert.equal(statelessResult('{"isError":true}', false), `{${type},"isError":true}`)
-    const list = statelessResult(Buffer.from('{"tools":[]}'), true)
-    assert.equal(Buffer.from(list).toString(), `{${type},${hints},"tools":[]}`)
-  })
+test('a result of the proxy gets its type, and a list is out of date at once', () => {
+  assert.equal(statelessResult('{}', false), `{${type}}`)
+  assert.equal(statelessResult('{"isError":true}', false), `{${type},"isError":true}`)
+  const list = statelessResult(Buffer.from('{"tools":[]}'), true)
+  assert.equal(Buffer.from(list).toString(), `{${type},${hints},"tools":[]}`)
 })
 
 const errors: readonly (readonly [code: number, era: 'session' | 'stateless', want: number])[] = [

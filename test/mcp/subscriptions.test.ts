@@ -71,10 +71,8 @@ const marked: readonly (readonly [given: string, want: string])[] = [
 const text = (params: string): string =>
   `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":${params}}`
 
-describe('a notification of a subscription', () => {
-  for (const [given, want] of marked)
-    test(`says to which it belongs: ${given}`, () => {
-      const frame = notificationOf(text(given))
-      assert.equal(splice(frame.line, subscriptionEdits(frame, numericId(7))).toString(), text(want))
-    })
-})
+for (const [given, want] of marked)
+  test(`a notification of a subscription says to which it belongs: ${given}`, () => {
+    const frame = notificationOf(text(given))
+    assert.equal(splice(frame.line, subscriptionEdits(frame, numericId(7))).toString(), text(want))
+  })

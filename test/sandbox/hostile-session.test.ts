@@ -24,23 +24,20 @@ async function endWith(line: string): Promise<RunEnd> {
   return ended
 }
 
-describe('the line behind a mark', () => {
-  const cases: readonly (readonly [title: string, line: string, exitCode: number, hasArtifacts: boolean])[] =
-    [
-      ['tells of artifacts', '{"ok":true,"artifacts":true}', 0, true],
-      ['has flags that are none', '{"ok":1,"artifacts":["a"]}', 1, false],
-      ['is no JSON', '{"ok":true', 1, false],
-      ['is deep', '['.repeat(500_000), 1, false],
-      ['is long', `{"ok":true,"x":"${'x'.repeat(5000)}"}`, 1, false],
-    ]
-  for (const [title, line, exitCode, hasArtifacts] of cases) {
-    test(title, async () => {
-      const end = await endWith(line)
-      assert(end.kind === 'done')
-      assert.deepEqual([end.exitCode, end.hasArtifacts], [exitCode, hasArtifacts])
-    })
-  }
-})
+const cases: readonly (readonly [title: string, line: string, exitCode: number, hasArtifacts: boolean])[] = [
+  ['tells of artifacts', '{"ok":true,"artifacts":true}', 0, true],
+  ['has flags that are none', '{"ok":1,"artifacts":["a"]}', 1, false],
+  ['is no JSON', '{"ok":true', 1, false],
+  ['is deep', '['.repeat(500_000), 1, false],
+  ['is long', `{"ok":true,"x":"${'x'.repeat(5000)}"}`, 1, false],
+]
+for (const [title, line, exitCode, hasArtifacts] of cases) {
+  test(`the line behind a mark ${title}`, async () => {
+    const end = await endWith(line)
+    assert(end.kind === 'done')
+    assert.deepEqual([end.exitCode, end.hasArtifacts], [exitCode, hasArtifacts])
+  })
+}
 
 /** A service, and the word that each interpreter gets before its code. */
 async function heard(t: Scope): Promise<{ client: SandboxClient; words: string[] }> {

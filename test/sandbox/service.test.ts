@@ -615,23 +615,21 @@ async function names(sandbox: SandboxClient): Promise<unknown[]> {
 }
 
 // A11: a principal with more sessions than others gives way, and every principal gets a session.
-describe('sessions of several principals', () => {
-  const owned = { ...section, sessions: 'client', maxSessions: 4 }
-  test('share the places: each keeps its share, and makes room of its own', async (t) => {
-    const { client: connect } = await openSandbox(t, owned)
-    const [ann, bob] = [connect('ann'), connect('bob')]
-    for (const session_id of ['1', '2', '3', '4']) await ann.command('true', { session_id })
-    for (const session_id of ['1', '2', '3', '4']) await bob.command('true', { session_id })
-    assert.deepEqual(
-      [await names(ann), await names(bob)],
-      [
-        ['3', '4'],
-        ['3', '4'],
-      ],
-    )
-    const eve = connect('eve')
-    await eve.command('true', { session_id: '1' })
-    assert.deepEqual(await names(eve), ['1'])
-    assert.equal((await names(ann)).length + (await names(bob)).length, 3)
-  })
+const owned = { ...section, sessions: 'client', maxSessions: 4 }
+test('several principals share the places: each keeps its share, and makes room among its sessions', async (t) => {
+  const { client: connect } = await openSandbox(t, owned)
+  const [ann, bob] = [connect('ann'), connect('bob')]
+  for (const session_id of ['1', '2', '3', '4']) await ann.command('true', { session_id })
+  for (const session_id of ['1', '2', '3', '4']) await bob.command('true', { session_id })
+  assert.deepEqual(
+    [await names(ann), await names(bob)],
+    [
+      ['3', '4'],
+      ['3', '4'],
+    ],
+  )
+  const eve = connect('eve')
+  await eve.command('true', { session_id: '1' })
+  assert.deepEqual(await names(eve), ['1'])
+  assert.equal((await names(ann)).length + (await names(bob)).length, 3)
 })

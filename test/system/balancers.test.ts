@@ -191,17 +191,15 @@ describe('connections of a balancer to the front', () => {
   })
 })
 
-describe('health checks of HAProxy', () => {
-  const checks = ['option httpchk GET /health', 'option httpchk', 'option httpchk OPTIONS /health']
-  for (const check of checks)
-    test(`find the front well: ${check}`, async (t) => {
-      const running = await startProgram(t, haproxyProgram(await front(t), check, 'default-server inter 100'))
-      // A check that a busy machine answers too late is followed by another one.
-      let found = await checked(running)
-      const isUp = async (): Promise<boolean> => {
-        found = await checked(running)
-        return found.status === 'UP' && found.check === 'L7OK'
-      }
-      await untilAnswered(isUp, () => JSON.stringify(found))
-    })
-})
+const checks = ['option httpchk GET /health', 'option httpchk', 'option httpchk OPTIONS /health']
+for (const check of checks)
+  test(`health checks of HAProxy find the front well: ${check}`, async (t) => {
+    const running = await startProgram(t, haproxyProgram(await front(t), check, 'default-server inter 100'))
+    // A check that a busy machine answers too late is followed by another one.
+    let found = await checked(running)
+    const isUp = async (): Promise<boolean> => {
+      found = await checked(running)
+      return found.status === 'UP' && found.check === 'L7OK'
+    }
+    await untilAnswered(isUp, () => JSON.stringify(found))
+  })

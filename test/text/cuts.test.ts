@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { PassThrough } from 'node:stream'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { callEvent } from '../proxy/support/call-event.js'
 import { ServerEventLog } from '../../src/cli/server-event-log.js'
 import { FrameError } from '../../src/jsonrpc/jsonrpc-errors.js'
@@ -86,19 +86,17 @@ const cuts: readonly [title: string, cutAt: number, show: (text: string) => stri
   ],
 ]
 
-describe('a secret over the cut of', () => {
-  for (const [title, cutAt, show] of cuts)
-    test(title, async () => {
-      const parts = Array.from({ length: secret.length - 3 }, (_, at) => secret.slice(at, at + 4))
-      // Marks are shorter than this secret, so earlier secrets move the later text towards the beginning.
-      for (const before of ['', `${secret} ${secret} ${secret} `])
-        for (let at = cutAt - secret.length - 2; at <= cutAt + 2; at++) {
-          const shown = await show(`${before}${'-'.repeat(at - before.length)}${secret}${'-'.repeat(9000)}`)
-          assert.equal(
-            parts.find((part) => shown.includes(part)),
-            undefined,
-            `at ${at}: ${shown}`,
-          )
-        }
-    })
-})
+for (const [title, cutAt, show] of cuts)
+  test(`a secret across the cut of a text: ${title}`, async () => {
+    const parts = Array.from({ length: secret.length - 3 }, (_, at) => secret.slice(at, at + 4))
+    // Marks are shorter than this secret, so earlier secrets move the later text towards the beginning.
+    for (const before of ['', `${secret} ${secret} ${secret} `])
+      for (let at = cutAt - secret.length - 2; at <= cutAt + 2; at++) {
+        const shown = await show(`${before}${'-'.repeat(at - before.length)}${secret}${'-'.repeat(9000)}`)
+        assert.equal(
+          parts.find((part) => shown.includes(part)),
+          undefined,
+          `at ${at}: ${shown}`,
+        )
+      }
+  })

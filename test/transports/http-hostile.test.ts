@@ -26,20 +26,18 @@ function closed(socket: Socket): Promise<void> {
 
 const page = (port: number): string => `GET /page HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`
 
-describe('a connection is not kept for a client', () => {
-  const limits = { headersTimeoutMs: 60, requestTimeoutMs: 60, idleConnectionMs: 60, lateCheckMs: 10 }
+const limits = { headersTimeoutMs: 60, requestTimeoutMs: 60, idleConnectionMs: 60, lateCheckMs: 10 }
 
-  test('that asks and asks, and reads none of the answers', async (t) => {
-    const { port } = await front(t, { limits: { ...limits, stallMs: 60 } })
-    const socket = dial(t, port).pause()
-    const asks = page(port).repeat(1000)
-    const ask = (): void => {
-      while (!socket.destroyed && socket.write(asks)) continue
-    }
-    socket.on('drain', ask)
-    ask()
-    await closed(socket)
-  })
+test('the connection of a client that sends requests and reads no answer is closed', async (t) => {
+  const { port } = await front(t, { limits: { ...limits, stallMs: 60 } })
+  const socket = dial(t, port).pause()
+  const asks = page(port).repeat(1000)
+  const ask = (): void => {
+    while (!socket.destroyed && socket.write(asks)) continue
+  }
+  socket.on('drain', ask)
+  ask()
+  await closed(socket)
 })
 
 /** A front for connections of the test, in simulated time. */
@@ -101,45 +99,41 @@ class Wire extends Duplex {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-describe('one turn of the event loop', () => {
-  for (const [connections, requests, mostInTurn] of [
-    [1, 1000, 100],
-    [200, 100, 300],
-  ] as const)
-    test(`serves a few of ${requests} requests that come at once on ${connections} connections`, async () => {
-      const bench = new Bench()
-      await bench.listening.listen('', 0)
-      const wires = await Promise.all(Array.from({ length: connections }, () => bench.come()))
-      for (const wire of wires) wire.push('GET / HTTP/1.1\r\n\r\n'.repeat(requests))
-      let most = 0
-      for (let turns = 0; turns < 10_000 && bench.served < connections * requests; turns++) {
-        const before = bench.served
-        await turn()
-        most = Math.max(most, bench.served - before)
-      }
-      assert.ok(most < mostInTurn, String(most))
-      for (const { said } of wires) assert.equal(said.match(/HTTP\/1\.1 200 OK/g)?.length, requests)
-    })
-})
+for (const [connections, requests, mostInTurn] of [
+  [1, 1000, 100],
+  [200, 100, 300],
+] as const)
+  test(`one turn of the event loop serves a few of ${requests} requests that come at once on ${connections} connections`, async () => {
+    const bench = new Bench()
+    await bench.listening.listen('', 0)
+    const wires = await Promise.all(Array.from({ length: connections }, () => bench.come()))
+    for (const wire of wires) wire.push('GET / HTTP/1.1\r\n\r\n'.repeat(requests))
+    let most = 0
+    for (let turns = 0; turns < 10_000 && bench.served < connections * requests; turns++) {
+      const before = bench.served
+      await turn()
+      most = Math.max(most, bench.served - before)
+    }
+    assert.ok(most < mostInTurn, String(most))
+    for (const { said } of wires) assert.equal(said.match(/HTTP\/1\.1 200 OK/g)?.length, requests)
+  })
 
-describe('pieces of a body', () => {
-  for (const [sizes, partsMax] of [
-    [[1], 100],
-    [[1, 3, 1023, 1024, 2, 5000, 700, 1], 400],
-  ] as const)
-    test(`of ${sizes.join(', ')} bytes take hardly more memory than their bytes, and stay in order`, () => {
-      const body = new UnfinishedLine()
-      const text = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251))
-      for (let at = 0, i = 0; at < text.length; i++) {
-        const end = at + (sizes[i % sizes.length] ?? 1)
-        body.add(text.subarray(at, end))
-        at = end
-      }
-      const parts = body.take()
-      assert.ok(parts.length < partsMax, String(parts.length))
-      assert.deepEqual(Buffer.concat(parts), text)
-    })
-})
+for (const [sizes, partsMax] of [
+  [[1], 100],
+  [[1, 3, 1023, 1024, 2, 5000, 700, 1], 400],
+] as const)
+  test(`pieces of a body of ${sizes.join(', ')} bytes take hardly more memory than their bytes, and stay in order`, () => {
+    const body = new UnfinishedLine()
+    const text = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251))
+    for (let at = 0, i = 0; at < text.length; i++) {
+      const end = at + (sizes[i % sizes.length] ?? 1)
+      body.add(text.subarray(at, end))
+      at = end
+    }
+    const parts = body.take()
+    assert.ok(parts.length < partsMax, String(parts.length))
+    assert.deepEqual(Buffer.concat(parts), text)
+  })
 
 test('memory for large bodies comes back from clients that leave while their session lets them wait', async (t) => {
   const { port, headers, session } = await opened(t, {

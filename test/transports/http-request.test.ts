@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { type IncomingMessage, createServer } from 'node:http'
 import { Duplex } from 'node:stream'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { array, assert as check, asyncProperty, constantFrom, nat, property, uniqueArray } from 'fast-check'
 import { requestReader } from '../../src/transports/http1/reader.js'
@@ -114,20 +114,18 @@ const refused: readonly (readonly [name: string, raw: string])[] = [
   ['too long a size', `${chunked}${'0'.repeat(100)}`],
 ]
 
-describe('a request is read, or refused', () => {
-  for (const [name, raw, read] of [...well, ...refused.map((each) => [...each, ['refused']] as const)])
-    test(name, () => {
-      assert.deepEqual(readByUs(raw, []), read)
-      check(
-        property(uniqueArray(nat({ max: raw.length }), { maxLength: 12 }), (cuts) => {
-          assert.deepEqual(readByUs(raw, cuts), read)
-        }),
-        { numRuns: 50 },
-      )
-      const everywhere = raw.length < 1000 ? Array.from(raw, (_, at) => at) : []
-      assert.deepEqual(readByUs(raw, everywhere), read)
-    })
-})
+for (const [name, raw, read] of [...well, ...refused.map((each) => [...each, ['refused']] as const)])
+  test(`a request is read, or refused: ${name}`, () => {
+    assert.deepEqual(readByUs(raw, []), read)
+    check(
+      property(uniqueArray(nat({ max: raw.length }), { maxLength: 12 }), (cuts) => {
+        assert.deepEqual(readByUs(raw, cuts), read)
+      }),
+      { numRuns: 50 },
+    )
+    const everywhere = raw.length < 1000 ? Array.from(raw, (_, at) => at) : []
+    assert.deepEqual(readByUs(raw, everywhere), read)
+  })
 
 test('what a request is, the reader of Node’s server says too', async () => {
   await check(

@@ -103,39 +103,37 @@ describe('Retry-After', () => {
   })
 })
 
-describe('a call that was taken back while it was on its way is not sent again', () => {
-  const refusals: [string, number, Readonly<Record<string, string>>][] = [
-    ['429', 429, {}],
-    ['429 with Retry-After', 429, { 'retry-after': '1' }],
-    ['503 with Retry-After', 503, { 'retry-after': '1' }],
-    ['a redirect', 307, { location: '/moved' }],
-    ['a credential that can be renewed', 401, {}],
-  ]
-  for (const [title, status, fields] of refusals)
-    test(`though it is refused with ${title}`, async (t) => {
-      const clock = new FakeClock()
-      const held: (() => void)[] = []
-      const server = await scripted(t, (seen, response) => {
-        if (seen.id !== 1) return void response.writeHead(202).end()
-        held.push(() => response.writeHead(status, fields).end())
-      })
-      const credentials: HttpTarget['credentials'] = {
-        credential: () => ({ fields: ['Authorization', 'Bearer t'], secret: 't' }),
-        refused: () => Promise.resolve('again'),
-      }
-      const { heard, request, send } = connect(t, server.url, { timers: timersOf(clock), credentials })
-      request(1, 'work')
-      while (held.length === 0) await quiet()
-      send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
-      while (server.seen.length < 2) await quiet()
-      for (const refuse of held) refuse()
-      await quiet()
-      clock.advance(1000)
-      await quiet()
-      assert.equal(held.length, 1)
-      assert.deepEqual([heard.messages, heard.failures], [[], []])
+const refusals: [string, number, Readonly<Record<string, string>>][] = [
+  ['429', 429, {}],
+  ['429 with Retry-After', 429, { 'retry-after': '1' }],
+  ['503 with Retry-After', 503, { 'retry-after': '1' }],
+  ['a redirect', 307, { location: '/moved' }],
+  ['a credential that can be renewed', 401, {}],
+]
+for (const [title, status, fields] of refusals)
+  test(`a call that was cancelled on its way is not sent again after ${title}`, async (t) => {
+    const clock = new FakeClock()
+    const held: (() => void)[] = []
+    const server = await scripted(t, (seen, response) => {
+      if (seen.id !== 1) return void response.writeHead(202).end()
+      held.push(() => response.writeHead(status, fields).end())
     })
-})
+    const credentials: HttpTarget['credentials'] = {
+      credential: () => ({ fields: ['Authorization', 'Bearer t'], secret: 't' }),
+      refused: () => Promise.resolve('again'),
+    }
+    const { heard, request, send } = connect(t, server.url, { timers: timersOf(clock), credentials })
+    request(1, 'work')
+    while (held.length === 0) await quiet()
+    send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
+    while (server.seen.length < 2) await quiet()
+    for (const refuse of held) refuse()
+    await quiet()
+    clock.advance(1000)
+    await quiet()
+    assert.equal(held.length, 1)
+    assert.deepEqual([heard.messages, heard.failures], [[], []])
+  })
 
 test('a server that never takes `initialized` is called all the same', async (t) => {
   const clock = new FakeClock()

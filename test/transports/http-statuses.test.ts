@@ -124,27 +124,25 @@ async function hangingUp(scope: Scope, bytes: string): Promise<{ url: URL; asked
   return { url: new URL(`http://127.0.0.1:${port}/mcp`), asked: () => asked }
 }
 
-describe('a connection that is cut', () => {
-  const whole = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 39\r\n\r\n${answerOf(1, '{"a":1}')}`
-  const cuts: [string, number][] = [
-    ['before the head', 0],
-    ['in the middle of the head', 30],
-    ['before the body', whole.indexOf('\r\n\r\n') + 4],
-    ['in the middle of the body', whole.length - 5],
-  ]
-  for (const [title, bytes] of cuts)
-    test(`${title}: a call is made once, and told so; a read is tried again`, async (t) => {
-      for (const message of messages.filter(({ isRequest }) => isRequest)) {
-        const server = await hangingUp(t, whole.slice(0, bytes))
-        const { heard, send } = connect(t, server.url, once)
-        send(message.text)
-        await heard.until(() => heard.failures.length === 1)
-        assert.equal(heard.failures[0]?.error.code, 'TRANSPORT_IO', message.title)
-        assert.equal(server.asked(), message.isRead ? 2 : 1, message.title)
-        assert.deepEqual(heard.messages, [])
-      }
-    })
-})
+const whole = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 39\r\n\r\n${answerOf(1, '{"a":1}')}`
+const cuts: [string, number][] = [
+  ['before the head', 0],
+  ['in the middle of the head', 30],
+  ['before the body', whole.indexOf('\r\n\r\n') + 4],
+  ['in the middle of the body', whole.length - 5],
+]
+for (const [title, bytes] of cuts)
+  test(`a connection that is cut ${title}: a call is made once and fails, and a read is tried again`, async (t) => {
+    for (const message of messages.filter(({ isRequest }) => isRequest)) {
+      const server = await hangingUp(t, whole.slice(0, bytes))
+      const { heard, send } = connect(t, server.url, once)
+      send(message.text)
+      await heard.until(() => heard.failures.length === 1)
+      assert.equal(heard.failures[0]?.error.code, 'TRANSPORT_IO', message.title)
+      assert.equal(server.asked(), message.isRead ? 2 : 1, message.title)
+      assert.deepEqual(heard.messages, [])
+    }
+  })
 
 describe('a redirect', () => {
   for (const status of [301, 302, 303, 307, 308])

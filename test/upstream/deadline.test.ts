@@ -140,82 +140,78 @@ describe('the deadlines of one holder', () => {
   })
 })
 
-describe('while the client is being asked', () => {
-  const times = { timeoutMs: 1000, totalTimeoutMs: 20_000 }
-  const cases: readonly (readonly [string, (run: Run, call: Call) => void, readonly string[]])[] = [
-    [
-      'the time of a call stands still, and goes on where it was',
-      ({ clock, deadlines }, call) => {
-        clock.advance(300)
-        call.deadline.pause(clock.now())
-        clock.advance(5000)
-        call.deadline.resume(clock.now())
-        deadlines.watch(call)
-      },
-      ['1 timeoutMs 6000'],
-    ],
-    [
-      'the total time runs',
-      ({ clock }, { deadline }) => {
-        deadline.pause(clock.now())
-      },
-      ['1 totalTimeoutMs 20000'],
-    ],
-    [
-      'two questions at once count once, and the last that ends lets it go on',
-      ({ clock, deadlines }, call) => {
-        for (const act of ['pause', 'pause', 'resume', 'resume'] as const) {
-          call.deadline[act](clock.now())
-          clock.advance(2000)
-        }
-        deadlines.watch(call)
-      },
-      ['1 timeoutMs 8000'],
-    ],
-    [
-      'progress begins the time anew, which then stands still as well',
-      ({ clock, deadlines }, call) => {
-        clock.advance(300)
-        call.deadline.pause(clock.now())
-        clock.advance(5000)
-        call.deadline.extend(clock.now())
-        clock.advance(5000)
-        call.deadline.resume(clock.now())
-        deadlines.watch(call)
-      },
-      ['1 timeoutMs 11300'],
-    ],
-    [
-      'a call that ends where it was has its time again',
-      ({ clock, deadlines }, call) => {
-        call.deadline.pause(clock.now())
-        call.deadline.pause(clock.now())
-        clock.advance(3000)
-        call.deadline.goOn(clock)
-        deadlines.watch(call)
-      },
-      ['1 timeoutMs 4000'],
-    ],
-  ]
-  for (const [title, act, wanted] of cases) {
-    test(title, () => {
-      const { start, ...rest } = run(times)
-      act({ start, ...rest }, start())
-      rest.clock.advance(60_000)
-      assert.deepEqual(rest.expired, wanted)
-    })
-  }
-})
-
-describe('the real clock', () => {
-  test('a delay beyond the limit of timers does not fire immediately', async () => {
-    const timers = [2 ** 31 - 1, 2 ** 31, 2 ** 40, Infinity].map((ms) =>
-      realRuntime().setTimer(ms, () => assert.fail(`${ms} fired`)),
-    )
-    await new Promise<void>((resolve) => {
-      realRuntime().setTimer(20, resolve)
-    })
-    await turn()
-    for (const timer of timers) timer.cancel()
+const times = { timeoutMs: 1000, totalTimeoutMs: 20_000 }
+const cases: readonly (readonly [string, (run: Run, call: Call) => void, readonly string[]])[] = [
+  [
+    'the time of a call stands still, and goes on where it was',
+    ({ clock, deadlines }, call) => {
+      clock.advance(300)
+      call.deadline.pause(clock.now())
+      clock.advance(5000)
+      call.deadline.resume(clock.now())
+      deadlines.watch(call)
+    },
+    ['1 timeoutMs 6000'],
+  ],
+  [
+    'the total time runs',
+    ({ clock }, { deadline }) => {
+      deadline.pause(clock.now())
+    },
+    ['1 totalTimeoutMs 20000'],
+  ],
+  [
+    'two questions at once count once, and the last that ends lets it go on',
+    ({ clock, deadlines }, call) => {
+      for (const act of ['pause', 'pause', 'resume', 'resume'] as const) {
+        call.deadline[act](clock.now())
+        clock.advance(2000)
+      }
+      deadlines.watch(call)
+    },
+    ['1 timeoutMs 8000'],
+  ],
+  [
+    'progress begins the time anew, which then stands still as well',
+    ({ clock, deadlines }, call) => {
+      clock.advance(300)
+      call.deadline.pause(clock.now())
+      clock.advance(5000)
+      call.deadline.extend(clock.now())
+      clock.advance(5000)
+      call.deadline.resume(clock.now())
+      deadlines.watch(call)
+    },
+    ['1 timeoutMs 11300'],
+  ],
+  [
+    'a call that ends where it was has its time again',
+    ({ clock, deadlines }, call) => {
+      call.deadline.pause(clock.now())
+      call.deadline.pause(clock.now())
+      clock.advance(3000)
+      call.deadline.goOn(clock)
+      deadlines.watch(call)
+    },
+    ['1 timeoutMs 4000'],
+  ],
+]
+for (const [title, act, wanted] of cases) {
+  test(`while the client is asked, ${title}`, () => {
+    const { start, ...rest } = run(times)
+    act({ start, ...rest }, start())
+    rest.clock.advance(60_000)
+    assert.deepEqual(rest.expired, wanted)
   })
+}
+
+test('a delay beyond the limit of timers does not fire immediately', async () => {
+  const timers = [2 ** 31 - 1, 2 ** 31, 2 ** 40, Infinity].map((ms) =>
+    realRuntime().setTimer(ms, () => assert.fail(`${ms} fired`)),
+  )
+  await new Promise<void>((resolve) => {
+    realRuntime().setTimer(20, resolve)
+  })
+  await turn()
+  for (const timer of timers) timer.cancel()
 })

@@ -1,7 +1,7 @@
 // Which refusals mean that the server has lost the session, and how often a call is sent again.
 
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { at } from '../integration/support/json.js'
 import { json } from '../transports/support/scripted.js'
 import { remote, toolServer } from './support/remote.js'
@@ -57,22 +57,20 @@ const cases: readonly (readonly [
   ['nothing but 404', 404, () => '', 2, forgotten],
 ]
 
-describe('a call of a tool that is refused by', () => {
-  for (const [title, status, body, times, told] of cases)
-    test(`${title} comes ${times === 1 ? 'once' : `${times} times at most`}`, async (t) => {
-      let came = 0
-      const { client, script } = await remote(
-        t,
-        toolServer((seen, response) => {
-          came++
-          json(response, body(seen.id), status)
-        }),
-        { retryDelay: 1 },
-      )
-      const heard = await client.call('s__work')
-      const sessions = script.seen.filter(({ rpc }) => rpc === 'initialize').length
-      assert.match(JSON.stringify(at(heard.value, 'error')), told)
-      assert.deepEqual([came, sessions], [times, times])
-      assert.match(heard.text, times === 1 ? /"error"/ : /"reason":"closed"/)
-    })
-})
+for (const [title, status, body, times, told] of cases)
+  test(`a call that is refused by ${title} comes ${times === 1 ? 'once' : `${times} times at most`}`, async (t) => {
+    let came = 0
+    const { client, script } = await remote(
+      t,
+      toolServer((seen, response) => {
+        came++
+        json(response, body(seen.id), status)
+      }),
+      { retryDelay: 1 },
+    )
+    const heard = await client.call('s__work')
+    const sessions = script.seen.filter(({ rpc }) => rpc === 'initialize').length
+    assert.match(JSON.stringify(at(heard.value, 'error')), told)
+    assert.deepEqual([came, sessions], [times, times])
+    assert.match(heard.text, times === 1 ? /"error"/ : /"reason":"closed"/)
+  })

@@ -150,38 +150,36 @@ describe('credentials that are refused', () => {
   })
 })
 
-describe('a person who asks for it', () => {
-  test('hears of every request, and of no key', async (t) => {
-    const { url } = await scripted(
-      t,
-      toolServer((seen, response) => {
-        if (seen.body.includes('"events"')) {
-          events(response, `data: ${answerOf(seen.id, '{"content":[]}')}\n\n`)
-          response.end()
-        } else response.writeHead(500, { 'content-type': 'text/plain' }).end('oh no')
-      }),
-    )
-    const entry = { url: `${url.href}?apiKey=CANARY-query`, ...keyed }
-    const { attach, log } = await libraryProxy(t, { s: entry }, { verbose: true })
-    const { client } = await attach()
-    await client.open()
-    await client.call('s__work', { kind: 'events' })
-    await client.call('s__work')
-    const told = (): string[] =>
-      log
-        .filter(({ level, service }) => level === 'debug' && service === 's')
-        .map(({ message }) => message.replaceAll(/\d+ (ms|bytes)/g, 'N $1'))
-    await until(() => told().some((line) => line.startsWith('POST tools/call: HTTP 500')))
-    for (const line of [
-      'POST initialize: HTTP 200 application/json, N bytes out, N ms',
-      'POST notifications/initialized: HTTP 202, N bytes out, N ms',
-      'GET: HTTP 405, N ms',
-      'POST tools/call: HTTP 200 text/event-stream, N bytes out, N ms',
-      'POST tools/call: HTTP 500 text/plain, N bytes out, N ms',
-    ])
-      assert.ok(told().includes(line), `${line}\n${told().join('\n')}`)
-    assert.equal(JSON.stringify(log).includes('CANARY'), false)
-  })
+test('with --verbose the log has every request, and no key', async (t) => {
+  const { url } = await scripted(
+    t,
+    toolServer((seen, response) => {
+      if (seen.body.includes('"events"')) {
+        events(response, `data: ${answerOf(seen.id, '{"content":[]}')}\n\n`)
+        response.end()
+      } else response.writeHead(500, { 'content-type': 'text/plain' }).end('oh no')
+    }),
+  )
+  const entry = { url: `${url.href}?apiKey=CANARY-query`, ...keyed }
+  const { attach, log } = await libraryProxy(t, { s: entry }, { verbose: true })
+  const { client } = await attach()
+  await client.open()
+  await client.call('s__work', { kind: 'events' })
+  await client.call('s__work')
+  const told = (): string[] =>
+    log
+      .filter(({ level, service }) => level === 'debug' && service === 's')
+      .map(({ message }) => message.replaceAll(/\d+ (ms|bytes)/g, 'N $1'))
+  await until(() => told().some((line) => line.startsWith('POST tools/call: HTTP 500')))
+  for (const line of [
+    'POST initialize: HTTP 200 application/json, N bytes out, N ms',
+    'POST notifications/initialized: HTTP 202, N bytes out, N ms',
+    'GET: HTTP 405, N ms',
+    'POST tools/call: HTTP 200 text/event-stream, N bytes out, N ms',
+    'POST tools/call: HTTP 500 text/plain, N bytes out, N ms',
+  ])
+    assert.ok(told().includes(line), `${line}\n${told().join('\n')}`)
+  assert.equal(JSON.stringify(log).includes('CANARY'), false)
 })
 
 test('other refusals carry the status, a piece of the body and a remedy', async (t) => {

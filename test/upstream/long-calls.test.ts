@@ -88,22 +88,20 @@ describe('a call that takes longer than the default limit', () => {
   })
 })
 
-describe('a limit that is written', () => {
-  const cases: readonly (readonly [string, object, ServerEntry])[] = [
-    ['timeout of the server', { timeout: 30_000 }, {}],
-    ['cli.stdio.timeout', {}, { cli: { stdio: { timeout: 30_000 } } }],
-  ]
-  for (const [title, entry, more] of cases) {
-    test(`ends the call: ${title}`, async (t) => {
-      const run = await called(t, mute, { protocol: 'legacy', ...entry }, more)
-      const before = run.questions()
-      await run.runtime.pass(40_000, 2500)
-      assert.equal(run.took(), 30_000)
-      assert.equal(run.questions(), before)
-      assert.equal(
-        textAt((await run.call).value, 'error', 'message'),
-        "'s': no answer or progress for tool 's__t' within 30000 ms (timeout)",
-      )
-    })
-  }
-})
+const cases: readonly (readonly [string, object, ServerEntry])[] = [
+  ['timeout of the server', { timeout: 30_000 }, {}],
+  ['cli.stdio.timeout', {}, { cli: { stdio: { timeout: 30_000 } } }],
+]
+for (const [title, entry, more] of cases) {
+  test(`a limit that is written ends the call: ${title}`, async (t) => {
+    const run = await called(t, mute, { protocol: 'legacy', ...entry }, more)
+    const before = run.questions()
+    await run.runtime.pass(40_000, 2500)
+    assert.equal(run.took(), 30_000)
+    assert.equal(run.questions(), before)
+    assert.equal(
+      textAt((await run.call).value, 'error', 'message'),
+      "'s': no answer or progress for tool 's__t' within 30000 ms (timeout)",
+    )
+  })
+}

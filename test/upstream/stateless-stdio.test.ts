@@ -78,15 +78,13 @@ test('nothing is written to it but requests that name their revision, and cancel
     assert(!methods().includes(method), method)
 })
 
-describe('what a request says of its client is', () => {
-  test('its log level, once it has set one; a message goes to the one call that wants some', async (t) => {
-    const { open } = await behind(t)
-    const [loud, quiet] = [await open(), await open()]
-    await loud.request('logging/setLevel', { level: 'info' })
-    assert.match((await loud.call('s__log')).text, /"text":"info"/)
-    assert.match((await quiet.call('s__log')).text, /"text":"undefined"/)
-    assert.deepEqual([said(loud), said(quiet)], [1, 0])
-  })
+test('a request has the log level that its client has set, and a log message goes to the call with that level', async (t) => {
+  const { open } = await behind(t)
+  const [loud, quiet] = [await open(), await open()]
+  await loud.request('logging/setLevel', { level: 'info' })
+  assert.match((await loud.call('s__log')).text, /"text":"info"/)
+  assert.match((await quiet.call('s__log')).text, /"text":"undefined"/)
+  assert.deepEqual([said(loud), said(quiet)], [1, 0])
 })
 
 describe('changes', () => {

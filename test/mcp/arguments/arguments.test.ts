@@ -158,42 +158,40 @@ describe('faults', () => {
   })
 })
 
-describe('dialects', () => {
-  const cases = [
-    ['prefixItems without $schema', tupleIn({}, 'prefixItems'), '/a/0'],
-    [
-      'prefixItems in 2020-12',
-      tupleIn({ $schema: 'https://json-schema.org/draft/2020-12/schema' }, 'prefixItems'),
-      '/a/0',
-    ],
-    [
-      'a list of items in draft-07',
-      tupleIn({ $schema: 'http://json-schema.org/draft-07/schema#' }, 'items'),
-      '/a/0',
-    ],
-    [
-      'a list of items in 2019-09',
-      tupleIn({ $schema: 'https://json-schema.org/draft/2019-09/schema' }, 'items'),
-      '/a/0',
-    ],
-    ['$ref into $defs', { $defs: { x: { required: ['b'] } }, $ref: '#/$defs/x' }, 'b'],
-    [
-      '$ref beside others, by pointer',
-      { properties: { a: { $ref: '#/properties/b' }, b: { type: 'string' } } },
-      '/a',
-    ],
-    ['nullable', { properties: { a: { type: 'string', nullable: true } } }, '/a'],
-    ['nullable of no type', { properties: { a: { nullable: true } }, required: ['b'] }, 'b'],
-    ['$async is not obeyed', { $async: true, required: ['b'] }, 'b'],
-  ] as const
-  for (const [title, schema, parameter] of cases) {
-    it(title, () => {
-      const { check, warnings } = toolWith(schema)
-      assert.equal(check('{"a":[{}]}')?.parameter, parameter)
-      assert.deepEqual(warnings, [])
-    })
-  }
-})
+const dialects = [
+  ['prefixItems without $schema', tupleIn({}, 'prefixItems'), '/a/0'],
+  [
+    'prefixItems in 2020-12',
+    tupleIn({ $schema: 'https://json-schema.org/draft/2020-12/schema' }, 'prefixItems'),
+    '/a/0',
+  ],
+  [
+    'a list of items in draft-07',
+    tupleIn({ $schema: 'http://json-schema.org/draft-07/schema#' }, 'items'),
+    '/a/0',
+  ],
+  [
+    'a list of items in 2019-09',
+    tupleIn({ $schema: 'https://json-schema.org/draft/2019-09/schema' }, 'items'),
+    '/a/0',
+  ],
+  ['$ref into $defs', { $defs: { x: { required: ['b'] } }, $ref: '#/$defs/x' }, 'b'],
+  [
+    '$ref beside others, by pointer',
+    { properties: { a: { $ref: '#/properties/b' }, b: { type: 'string' } } },
+    '/a',
+  ],
+  ['nullable', { properties: { a: { type: 'string', nullable: true } } }, '/a'],
+  ['nullable of no type', { properties: { a: { nullable: true } }, required: ['b'] }, 'b'],
+  ['$async is not obeyed', { $async: true, required: ['b'] }, 'b'],
+] as const
+for (const [title, schema, parameter] of dialects) {
+  it(`dialects of schemas: ${title}`, () => {
+    const { check, warnings } = toolWith(schema)
+    assert.equal(check('{"a":[{}]}')?.parameter, parameter)
+    assert.deepEqual(warnings, [])
+  })
+}
 
 describe('schemas that are not run, or in part', () => {
   const cases = [
@@ -303,38 +301,36 @@ describe('arguments that are not checked', () => {
   })
 })
 
-describe('what is left out of a schema', () => {
-  const cases = [
-    ['a pattern', { properties: { a: { pattern: '^x' } } }, undefined],
-    ['a pattern among others', { properties: { a: { pattern: '^x', minLength: 9 } } }, '/a'],
-    [
-      'names by pattern',
-      { patternProperties: { '^a': { type: 'number' } }, additionalProperties: false },
-      undefined,
-    ],
-    ['equal items', { properties: { a: { uniqueItems: true } } }, undefined],
-    [
-      'one of two patterns, none of which fits by type',
-      {
-        properties: {
-          a: {
-            oneOf: [
-              { type: 'number', pattern: '^y' },
-              { type: 'array', pattern: '^z' },
-            ],
-          },
+const leftOut = [
+  ['a pattern', { properties: { a: { pattern: '^x' } } }, undefined],
+  ['a pattern among others', { properties: { a: { pattern: '^x', minLength: 9 } } }, '/a'],
+  [
+    'names by pattern',
+    { patternProperties: { '^a': { type: 'number' } }, additionalProperties: false },
+    undefined,
+  ],
+  ['equal items', { properties: { a: { uniqueItems: true } } }, undefined],
+  [
+    'one of two patterns, none of which fits by type',
+    {
+      properties: {
+        a: {
+          oneOf: [
+            { type: 'number', pattern: '^y' },
+            { type: 'array', pattern: '^z' },
+          ],
         },
       },
-      '/a',
-    ],
-  ] as const
-  for (const [title, schema, parameter] of cases)
-    it(title, () => {
-      const { check, warnings } = toolWith(schema)
-      assert.equal(check('{"a":"wow"}')?.parameter, parameter)
-      assert.deepEqual(warnings, [])
-    })
-})
+    },
+    '/a',
+  ],
+] as const
+for (const [title, schema, parameter] of leftOut)
+  it(`keywords that are left out of a schema: ${title}`, () => {
+    const { check, warnings } = toolWith(schema)
+    assert.equal(check('{"a":"wow"}')?.parameter, parameter)
+    assert.deepEqual(warnings, [])
+  })
 
 describe('calls', () => {
   it('are compared with nothing where there is nothing to compile', () => {

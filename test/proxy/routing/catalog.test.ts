@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { noCapabilities } from '../../../src/mcp/capabilities.js'
 import type { ListKind } from '../../../src/mcp/methods.js'
 import { latestSession } from '../../../src/mcp/revisions.js'
@@ -35,33 +35,31 @@ function cursorOf(catalog: Catalog, kind: ListKind, cursor?: string): string | u
   return /"nextCursor":"([^"]+)"/.exec(Buffer.from(page).toString())?.[1]
 }
 
-describe('a name', () => {
-  const first = laneOf('a', { tools: ['x', 'both', 'x__y'], prompts: ['p'] })
-  const second = laneOf('b', { tools: ['both', 'z'], prompts: ['p'] })
-  const olderNames = new Map([
-    ['old', 'z'],
-    ['x', 'z'],
-  ])
-  const lanes = [first, { ...second, config: { ...second.config, olderNames } }]
-  const cases: readonly (readonly [string, 'tools' | 'prompts', string, string | undefined])[] = [
-    ['public', 'tools', 'a__x', 'a x'],
-    ['public, of a tool with the separator in its own name', 'tools', 'a__x__y', 'a x__y'],
-    ['own, of one server', 'tools', 'z', 'b z'],
-    ['own, of two servers', 'tools', 'both', undefined],
-    ['public, of a tool that two servers have', 'tools', 'b__both', 'b both'],
-    ['older', 'tools', 'old', 'b z'],
-    ['older, which another tool has today', 'tools', 'x', 'a x'],
-    ['of a tool, as a prompt', 'prompts', 'a__x', undefined],
-    ['public, of a prompt', 'prompts', 'b__p', 'b p'],
-    ['of nothing', 'tools', 'a__none', undefined],
-  ]
-  const catalog = stage().catalogs.of(lanes, whole, false)
-  for (const [title, kind, name, wanted] of cases)
-    test(`${title}: ${wanted ?? 'nothing has it'}`, () => {
-      const found = catalog.named(kind, name)
-      assert.equal(found && `${found.lane.config.name} ${found.item.key}`, wanted)
-    })
-})
+const first = laneOf('a', { tools: ['x', 'both', 'x__y'], prompts: ['p'] })
+const second = laneOf('b', { tools: ['both', 'z'], prompts: ['p'] })
+const olderNames = new Map([
+  ['old', 'z'],
+  ['x', 'z'],
+])
+const lanes = [first, { ...second, config: { ...second.config, olderNames } }]
+const cases: readonly (readonly [string, 'tools' | 'prompts', string, string | undefined])[] = [
+  ['public', 'tools', 'a__x', 'a x'],
+  ['public, of a tool with the separator in its own name', 'tools', 'a__x__y', 'a x__y'],
+  ['own, of one server', 'tools', 'z', 'b z'],
+  ['own, of two servers', 'tools', 'both', undefined],
+  ['public, of a tool that two servers have', 'tools', 'b__both', 'b both'],
+  ['older', 'tools', 'old', 'b z'],
+  ['older, which another tool has today', 'tools', 'x', 'a x'],
+  ['of a tool, as a prompt', 'prompts', 'a__x', undefined],
+  ['public, of a prompt', 'prompts', 'b__p', 'b p'],
+  ['of nothing', 'tools', 'a__none', undefined],
+]
+const catalog = stage().catalogs.of(lanes, whole, false)
+for (const [title, kind, name, wanted] of cases)
+  test(`a name: ${title}: ${wanted ?? 'nothing has it'}`, () => {
+    const found = catalog.named(kind, name)
+    assert.equal(found && `${found.lane.config.name} ${found.item.key}`, wanted)
+  })
 
 test('a name that a server lists twice stands once in the list', () => {
   const { catalogs, warnings } = stage()

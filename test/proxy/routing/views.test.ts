@@ -98,17 +98,15 @@ describe('patterns', () => {
   })
 })
 
-describe('a view', () => {
-  test('that is gone stays the same object, which sees nothing until it is back', () => {
-    const views = new Views()
-    const { profiles, schemas } = configured({ servers: ['git'] })
-    const [git] = schemas.get('default')?.servers ?? []
-    assert(git !== undefined)
-    views.change(profiles, ['git'])
-    const before = views.of('profile:p')
-    views.change(new Map(), ['git'])
-    assert.deepEqual([views.of('profile:p'), before?.hasServer(git)], [undefined, false])
-    views.change(profiles, ['git'])
-    assert.deepEqual([views.of('profile:p') === before, before?.hasServer(git)], [true, true])
-  })
+test('a view that is gone stays the same object, which sees nothing until it is back', () => {
+  const views = new Views()
+  const { profiles, schemas } = configured({ servers: ['git'] })
+  const [git] = schemas.get('default')?.servers ?? []
+  assert(git !== undefined)
+  views.change(profiles, ['git'])
+  const before = views.of('profile:p')
+  views.change(new Map(), ['git'])
+  assert.deepEqual([views.of('profile:p'), before?.hasServer(git)], [undefined, false])
+  views.change(profiles, ['git'])
+  assert.deepEqual([views.of('profile:p') === before, before?.hasServer(git)], [true, true])
 })

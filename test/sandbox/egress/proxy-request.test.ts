@@ -45,37 +45,33 @@ describe('a tunnel', () => {
     })
 })
 
-describe('what is no name', () => {
-  const cases: readonly (readonly [authority: string, shown: string])[] = [
-    ['169.254.169.254:443', '169.254.169.254:443'],
-    ['[::1]:443', '[::1]:443'],
-    ['localhost:443', 'localhost:443'],
-    [`${'a'.repeat(200)}:443`, 'a'.repeat(100)],
-  ]
-  for (const [authority, shown] of cases)
-    test(`is told, as ${shown.slice(0, 20)}`, () => {
-      const said = refusalOf(`CONNECT ${authority} HTTP/1.1`)
-      assert.equal(said.message.slice(0, shown.length + 17), `'${shown}' is not allowed`)
-    })
-})
+const cases: readonly (readonly [authority: string, shown: string])[] = [
+  ['169.254.169.254:443', '169.254.169.254:443'],
+  ['[::1]:443', '[::1]:443'],
+  ['localhost:443', 'localhost:443'],
+  [`${'a'.repeat(200)}:443`, 'a'.repeat(100)],
+]
+for (const [authority, shown] of cases)
+  test(`an authority that is no name is refused as ${shown.slice(0, 20)}`, () => {
+    const said = refusalOf(`CONNECT ${authority} HTTP/1.1`)
+    assert.equal(said.message.slice(0, shown.length + 17), `'${shown}' is not allowed`)
+  })
 
 test('a user in the name of a tunnel is not shown', () => {
   const said = refusalOf('CONNECT user:secret@good.example:443 HTTP/1.1')
   assert.match(said.message, /^'good\.example:443' is not allowed/)
 })
 
-describe('what is no tunnel', () => {
-  const refusals: readonly (readonly [request: string, status: number, why: RegExp])[] = [
-    [lines('GET http://good.example/ HTTP/1.1', 'Host: good.example'), 403, /use https:/],
-    [lines('GET / HTTP/1.1', 'Host: good.example'), 403, /use https:/],
-    [lines('PRI * HTTP/2.0'), 400, /this is a proxy/],
-    ['\x05\x01\x00', 400, /this is a proxy/],
-    ['GET http://good.example/\u00e4 HTTP/1.1', 400, /this is a proxy/],
-  ]
-  for (const [request, status, why] of refusals)
-    test(`is not ${JSON.stringify(request.slice(0, 110))}`, () => {
-      const said = refusalOf(request)
-      assert.equal(said.status, status, said.message)
-      assert.match(said.message, why)
-    })
-})
+const refusals: readonly (readonly [request: string, status: number, why: RegExp])[] = [
+  [lines('GET http://good.example/ HTTP/1.1', 'Host: good.example'), 403, /use https:/],
+  [lines('GET / HTTP/1.1', 'Host: good.example'), 403, /use https:/],
+  [lines('PRI * HTTP/2.0'), 400, /this is a proxy/],
+  ['\x05\x01\x00', 400, /this is a proxy/],
+  ['GET http://good.example/\u00e4 HTTP/1.1', 400, /this is a proxy/],
+]
+for (const [request, status, why] of refusals)
+  test(`a request for no tunnel is refused: ${JSON.stringify(request.slice(0, 110))}`, () => {
+    const said = refusalOf(request)
+    assert.equal(said.status, status, said.message)
+    assert.match(said.message, why)
+  })
