@@ -34,8 +34,7 @@ const refused: [batch: string, code: FrameErrorCode][] = [
 ]
 
 test('refuses what is no batch, an empty one, and one message too many', () => {
-  for (const [batch, code] of refused) {
+  for (const [batch, code] of refused)
     assert.throws(() => splitBatch(toLine(batch)), { name: 'FrameError', code }, batch.slice(0, 40))
-  }
   assert.equal(splitBatch(toLine(`[${'1,'.repeat(99)}1]`)).length, 100)
 })

@@ -57,9 +57,8 @@ test('an id is kept as it is written, and known by one text', () => {
 })
 
 test('what is neither a string nor an integer is no id', () => {
-  for (const spelling of refused) {
+  for (const spelling of refused)
     assert.throws(() => read(spelling), { name: 'FrameError', code: 'FRAME_ID', offset: 1 }, spelling)
-  }
 })
 
 test('the longest string that is an id', () => {

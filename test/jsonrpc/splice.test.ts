@@ -48,9 +48,8 @@ const faults: [title: string, edits: Edit[]][] = [
 ]
 
 test('edits that cannot be applied are a programming error', () => {
-  for (const [title, edits] of faults) {
+  for (const [title, edits] of faults)
     assert.throws(() => splice(toLine('abcdef'), edits), /does not hold/, title)
-  }
 })
 
 test('edits are put in order; insertions before the replacement at the same place', () => {

@@ -49,13 +49,12 @@ describe('publicName', () => {
     ['letters outside ASCII are replaced', 'wetter', 'vorhersage_für', 'wetter__vorhersage_f_r_HASH'],
     ['a dot is odd', 'a', 'b.c', 'a__b_c_HASH'],
   ] as const
-  for (const [title, one, own, want] of cases) {
+  for (const [title, one, own, want] of cases)
     it(title, () => {
       const name = publicName(one, own)
       assert.equal(want.endsWith('HASH') ? name.replace(/[0-9a-z]{10}$/, 'HASH') : name, want)
       assert.match(name, PLAIN)
     })
-  }
 
   it('is the same in every run', () => {
     assert.equal(publicName('git', 'repo/list'), 'git__repo_list_evyamqns97')

@@ -61,7 +61,7 @@ for (const [title, oddWeight] of [
 }
 
 test('every byte behind a backslash, or without one, is judged alike at every place', () => {
-  for (const escape of ['', '\\', '\\\\', '\\u', '\\u00a']) {
+  for (const escape of ['', '\\', '\\\\', '\\u', '\\u00a'])
     for (let byte = 0; byte < 256; byte++) {
       const tail = Buffer.concat([
         Buffer.from(escape),
@@ -71,5 +71,4 @@ test('every byte behind a backslash, or without one, is judged alike at every pl
       for (let before = 50 + (byte % 7); before < 130; before += 7)
         agrees(Buffer.concat([Buffer.from(`{"a":{"b":"${'x'.repeat(before)}`), tail]))
     }
-  }
 })

@@ -32,7 +32,7 @@ function reporting() {
   return { events, reports, readings: () => readings }
 }
 
-for (const [title, outcome, expected] of cases) {
+for (const [title, outcome, expected] of cases)
   test(`${title} is told of as ${expected.outcome}`, () => {
     const { events, reports } = reporting()
     const told: CallEvent[] = []
@@ -46,7 +46,6 @@ for (const [title, outcome, expected] of cases) {
     const isFailure = expected.outcome === 'refused' || expected.outcome === 'failed'
     assert.deepEqual(failures, isFailure ? told : [])
   })
-}
 
 test('the bytes of arguments and result are there while the event is emitted, and not after it', () => {
   const line = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"a":"é"},"name":"t"}}'

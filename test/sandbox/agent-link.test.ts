@@ -124,14 +124,13 @@ describe('an agent', { skip }, () => {
     program.stdout.pause()
     const descriptor = openSync(join(folder, '1.1'), constants.O_WRONLY | constants.O_NONBLOCK)
     let written = 0
-    for (let idle = 0; idle < 10; idle++) {
+    for (let idle = 0; idle < 10; idle++)
       try {
         written += writeSync(descriptor, 'x')
         idle = 0
       } catch {
         await turn()
       }
-    }
     closeSync(descriptor)
     assert(written < 1024 * 1024, `${written} bytes were taken`)
     assert(program.stdout.readableLength <= 128 * 1024)

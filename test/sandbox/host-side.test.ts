@@ -435,12 +435,11 @@ describe('the user that is configured', () => {
     ['7:0', /never runs as root or in its group/],
     ['4294967295:7', /must be two numbers/],
   ]
-  for (const [runAs, found] of cases) {
+  for (const [runAs, found] of cases)
     test(`${runAs} is ${found instanceof RegExp ? 'refused' : 'found'}`, () => {
       if (found instanceof RegExp) assert.throws(() => hostIdentity(runAs, root), found)
       else assert.deepEqual(hostIdentity(runAs, root), found)
     })
-  }
 
   test('is nobody else where the service is not root', () => {
     const own = { uid: 1000, gid: 1001 }
@@ -459,14 +458,13 @@ describe('a bwrap that cannot be used', { skip }, () => {
     ['says nothing', 'exit 3', /bwrap --version fails: it ended with 3;/],
     ['is ended', 'kill -KILL $$', /bwrap --version fails: it ended with SIGKILL;/],
   ]
-  for (const [title, script, why] of cases) {
+  for (const [title, script, why] of cases)
     test(`${title}, and is told apart`, async () => {
       const path = written('bwrap', `#!/bin/sh\n${script}\n`)
       chmodSync(path, 0o755)
       await assert.rejects(probeBubblewrap(runtime, 'none', 'none', undefined, [folder]), { message: why })
       rmSync(path)
     })
-  }
 })
 
 describe('a scope of systemd', { skip }, () => {

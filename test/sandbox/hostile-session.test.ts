@@ -31,13 +31,12 @@ const cases: readonly (readonly [title: string, line: string, exitCode: number, 
   ['is deep', '['.repeat(500_000), 1, false],
   ['is long', `{"ok":true,"x":"${'x'.repeat(5000)}"}`, 1, false],
 ]
-for (const [title, line, exitCode, hasArtifacts] of cases) {
+for (const [title, line, exitCode, hasArtifacts] of cases)
   test(`the line behind a mark ${title}`, async () => {
     const end = await endWith(line)
     assert(end.kind === 'done')
     assert.deepEqual([end.exitCode, end.hasArtifacts], [exitCode, hasArtifacts])
   })
-}
 
 /** A service, and the word that each interpreter gets before its code. */
 async function heard(t: Scope): Promise<{ client: SandboxClient; words: string[] }> {

@@ -115,12 +115,11 @@ export function machineContract(
         ['kill -TERM $$', undefined, 'SIGTERM'],
         ['kill -KILL $$', undefined, 'SIGKILL'],
       ]
-    for (const [line, code, signal] of exits) {
+    for (const [line, code, signal] of exits)
       test(`tells how a program ended: ${line}`, async () => {
         const exit = await ran(await machine(), shell(line))
         assert.deepEqual([exit.code, exit.signal, exit.failure], [code, signal, undefined])
       })
-    }
 
     test('names a program that is not there', async () => {
       const exit = await ran(await machine(), { program: 'no-such-program', args: [] })

@@ -98,9 +98,8 @@ const cases: readonly (readonly [title: string, endsAt: string, steps: readonly 
   ['is killed when it does not', 'kill', ['interrupt', 'kill']],
   ['takes its machine with it when nothing else ends it', 'never', ['interrupt', 'kill', 'stop']],
 ]
-for (const [title, endsAt, steps] of cases) {
+for (const [title, endsAt, steps] of cases)
   test(`a call that takes too long ${title}`, async () => {
     const end = endsAt === 'never' ? undefined : { at: endsAt }
     assert.deepEqual(await stepsOf(endsAt), { steps: [...steps], end })
   })
-}

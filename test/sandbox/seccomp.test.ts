@@ -140,9 +140,8 @@ for (const [index, [name, audit, other]] of (
   describe(`the filter for ${name}`, () => {
     const filter = seccompFilter(name) ?? assert.fail()
 
-    for (const [title, numbers, args, want] of cases) {
+    for (const [title, numbers, args, want] of cases)
       test(title, () => assert.equal(judged(filter, audit, numbers[index] ?? -1, args), want))
-    }
 
     test('ends whoever calls as another processor', () => {
       assert.equal(judged(filter, other, numbersOf('read', index)), KILL)

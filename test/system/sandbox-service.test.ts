@@ -53,7 +53,7 @@ const attacks: readonly (readonly [title: string, source: string, limit: RegExp]
   ['fork bomb', forkBomb, /Resource temporarily unavailable/],
 ]
 
-for (const as of ['root', 'user'] as const) {
+for (const as of ['root', 'user'] as const)
   describe(`the service of ${as === 'root' ? 'root' : 'an ordinary user'}`, () => {
     const scope = { after: (end: () => Promise<void> | void) => after(end) }
     const commands = new SandboxCommands(scope, as)
@@ -138,7 +138,6 @@ for (const as of ['root', 'user'] as const) {
       for (const [title, source, limit] of attacks) await t.test(title, () => attack(served, source, limit))
     })
   })
-}
 
 /** Runs the attack in a new session and stops that. Runs it again when memory has grown that the engine may free soon. */
 async function attack(served: Served, source: string, limit: RegExp): Promise<void> {

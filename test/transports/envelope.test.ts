@@ -36,14 +36,13 @@ function seen(message: Line | LongLine): readonly [answered: string | undefined,
   return [id, received.some((each) => answers(each, one))]
 }
 
-for (const [text, answered, isToOne] of cases) {
+for (const [text, answered, isToOne] of cases)
   test(`what ${text} answers`, () => {
     assert.deepEqual(seen(toLine(text)), [answered, isToOne])
     if (text.startsWith('[')) return
     for (let cut = 1; cut < text.length; cut++)
       assert.deepEqual(seen(inTwoParts(text, cut)), [answered, isToOne], `cut at ${cut}`)
   })
-}
 
 test('a long answer is read where it lies, with its result before its id', () => {
   const text = `{"jsonrpc":"2.0","result":"${'x'.repeat(100_000)}","id":1}`

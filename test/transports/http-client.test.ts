@@ -58,7 +58,7 @@ describe('one answer', () => {
     ],
     ['an error of no request', 400, 'application/json', rpcError, 'TRANSPORT_STATUS', /400: Bad thing$/],
   ]
-  for (const [title, status, type, body, code, message] of refused) {
+  for (const [title, status, type, body, code, message] of refused)
     test(`${title} (HTTP ${status}): only that request fails`, async (t) => {
       const server = await scripted(t, (_seen, response) => {
         response.writeHead(status, type === '' ? {} : { 'content-type': type }).end(body)
@@ -72,7 +72,6 @@ describe('one answer', () => {
       assert.equal(heard.closed, undefined)
       assert.equal(server.seen.length, 1)
     })
-  }
 
   test('JSON, with the bytes as they are', async (t) => {
     const body = '{ "id": 1,\r\n "jsonrpc": "2.0",\n "result": {"n": 12345678901234567890, "n": 1.0} }'

@@ -177,7 +177,7 @@ describe('pages of the web', () => {
     [named, 200, true],
     ...['', ...foreign.split(/\s+/)].map((origin) => [origin, 403, false] as const),
   ]
-  for (const method of ['POST', 'GET', 'DELETE', 'OPTIONS']) {
+  for (const method of ['POST', 'GET', 'DELETE', 'OPTIONS'])
     test(`are let in by their origin: ${method}`, async (t) => {
       const { port } = await front(t, { cors: { ...cors, origins: [named] } })
       for (const [text, status, isTold] of rows) {
@@ -192,7 +192,6 @@ describe('pages of the web', () => {
         if (status !== 403) assert.equal(headers['vary'], 'Origin')
       }
     })
-  }
 
   test('get the answer to a preflight', async (t) => {
     const { port } = await front(t, { cors: { ...cors, origins: [named] } })

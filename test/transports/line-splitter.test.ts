@@ -60,11 +60,9 @@ const cases: [title: string, text: string, lines: string[]][] = [
 ]
 
 test('the lines are the same for all chunks', () => {
-  for (const [title, text, lines] of cases) {
-    for (const size of [1, 2, 3, 7, 999, 1000, 1001, 1002, 64 * 1024]) {
+  for (const [title, text, lines] of cases)
+    for (const size of [1, 2, 3, 7, 999, 1000, 1001, 1002, 64 * 1024])
       assert.deepEqual(split(text, size), lines, `${title}, in chunks of ${size}`)
-    }
-  }
 })
 
 test('a line inside one chunk is a view on it; a chunk may be reused once its lines are joined', () => {

@@ -73,16 +73,14 @@ const cases: readonly (readonly [string, string, readonly unknown[]])[] = [
   ['more than ASCII', 'data: é😀\n\n', ['é😀']],
 ]
 
-for (const [title, input, want] of cases) {
-  for (const size of [1, 2, 3, 7, 65_536]) {
+for (const [title, input, want] of cases)
+  for (const size of [1, 2, 3, 7, 65_536])
     test(`SseParser: ${title}, in chunks of ${size}`, () => {
       const bytes = Buffer.from(input)
       const chunks = []
       for (let at = 0; at < bytes.length; at += size) chunks.push(Buffer.from(bytes.subarray(at, at + size)))
       assert.deepEqual(heard(chunks), want)
     })
-  }
-}
 
 function chunksOf(text: string, size: number): Buffer[] {
   const bytes = Buffer.from(text)
@@ -124,12 +122,11 @@ it('a long object comes in parts, and says what it says joined', () => {
     `data: {"id":7,"result":"${filler.repeat(26)}"}\n\ndata: {"a":"${filler}"}\n\n`,
     `data: {"id":7,"result":"${filler.repeat(20)}"}\ndata: ${filler.repeat(20)}\n\ndata: {"a":1}\n\n`,
   ]
-  for (const stream of streams) {
+  for (const stream of streams)
     for (const size of [7, 1000, 4096, 5000, 16_384, 65_536, 1e7]) {
       const inOne = told(chunksOf(stream, stream.length))
       assert.deepEqual(told(chunksOf(stream, size)), inOne, `${stream.slice(0, 20)} by ${size}`)
     }
-  }
   counts = []
   told(chunksOf(streams[0] ?? '', 16_384))
   assert.deepEqual(counts, [3])

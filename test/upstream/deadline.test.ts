@@ -47,7 +47,7 @@ describe('one deadline', () => {
     ['and once', (clock) => clock.stop(4000).stop(600_000), 604_000],
     ['not before', (clock) => clock.stop(4000).advance(1999), undefined],
   ]
-  for (const [title, run, wanted] of cases) {
+  for (const [title, run, wanted] of cases)
     test(title, () => {
       const clock = new FakeClock()
       let firedAt: number | undefined
@@ -57,7 +57,6 @@ describe('one deadline', () => {
       run(clock)
       assert.equal(firedAt, wanted)
     })
-  }
 
   test('one that is cancelled while it is put off does not fire', () => {
     const clock = new FakeClock()
@@ -196,14 +195,13 @@ const cases: readonly (readonly [string, (run: Run, call: Call) => void, readonl
     ['1 timeoutMs 4000'],
   ],
 ]
-for (const [title, act, wanted] of cases) {
+for (const [title, act, wanted] of cases)
   test(`while the client is asked, ${title}`, () => {
     const { start, ...rest } = run(times)
     act({ start, ...rest }, start())
     rest.clock.advance(60_000)
     assert.deepEqual(rest.expired, wanted)
   })
-}
 
 test('a delay beyond the limit of timers does not fire immediately', async () => {
   const timers = [2 ** 31 - 1, 2 ** 31, 2 ** 40, Infinity].map((ms) =>

@@ -44,7 +44,7 @@ async function everything(scope: Scope, mode: 'sse' | 'streamableHttp'): Promise
   return url
 }
 
-for (const mode of ['streamableHttp', 'sse'] as const) {
+for (const mode of ['streamableHttp', 'sse'] as const)
   test(`server-everything over ${mode}: sampling, elicitation and roots of two clients`, async (t) => {
     const url = await everything(t, mode)
     const { attach } = await libraryProxy(t, { e: { url } })
@@ -85,7 +85,6 @@ for (const mode of ['streamableHttp', 'sse'] as const) {
       }),
     )
   })
-}
 
 const refuses: Handler = (_seen, response) => response.writeHead(401).end('no')
 

@@ -158,7 +158,7 @@ describe('a start that fails', { skip }, () => {
     ['a NUL in the folder', { cwd: 'a\0b' }, /NUL/],
     ['an empty command', { command: '' }, /the command is empty/],
   ]
-  for (const [title, overrides, message] of cases) {
+  for (const [title, overrides, message] of cases)
     test(`${title}: an end that says so`, async () => {
       const { server, closed } = started(overrides)
       server.connection.send(buildNotification('ping'))
@@ -171,7 +171,6 @@ describe('a start that fails', { skip }, () => {
       await server.connection.close()
       await closed
     })
-  }
 })
 
 /** Shorter than the lifetime of the processes that must be ended. */

@@ -133,9 +133,7 @@ test('a process that waited for a place is no crash: the first crash after it do
 test('processes that end together are one crash', async (t) => {
   const world = await run(t, polite)
   const clients = await clientsOf(world, 8)
-  for (const client of clients) {
-    await within(world, client.call('s__t'))
-  }
+  for (const client of clients) await within(world, client.call('s__t'))
   for (const child of world.runtime.children) child.end(1)
   await settled()
   const answers = (await within(world, Promise.all(clients.map((client) => client.call('s__t'))))) ?? []

@@ -114,7 +114,7 @@ describe('faults', () => {
       'query',
     ],
   ]
-  for (const [title, json, what, parameter, keyword] of cases) {
+  for (const [title, json, what, parameter, keyword] of cases)
     it(title, () => {
       const { check, warnings } = toolWith(search)
       const allowed = keyword === 'enum' && { allowed: ['fast', 'deep'] }
@@ -123,7 +123,6 @@ describe('faults', () => {
       assert.deepEqual(check(json), want)
       assert.deepEqual(warnings, [])
     })
-  }
 
   it('members are not taken from the prototype', () => {
     const { check } = toolWith({ type: 'object', required: ['toString'] })
@@ -185,13 +184,12 @@ const dialects = [
   ['nullable of no type', { properties: { a: { nullable: true } }, required: ['b'] }, 'b'],
   ['$async is not obeyed', { $async: true, required: ['b'] }, 'b'],
 ] as const
-for (const [title, schema, parameter] of dialects) {
+for (const [title, schema, parameter] of dialects)
   it(`dialects of schemas: ${title}`, () => {
     const { check, warnings } = toolWith(schema)
     assert.equal(check('{"a":[{}]}')?.parameter, parameter)
     assert.deepEqual(warnings, [])
   })
-}
 
 describe('schemas that are not run, or in part', () => {
   const cases = [
@@ -214,7 +212,7 @@ describe('schemas that are not run, or in part', () => {
       /not: it has 262145 bytes/,
     ],
   ] as const
-  for (const [title, schema, reason] of cases) {
+  for (const [title, schema, reason] of cases)
     it(`${title}: one warning, no fault`, () => {
       const { check, warnings } = toolWith(schema)
       for (let call = 0; call < 3; call++) assert.equal(check('{"a":1}'), undefined)
@@ -222,7 +220,6 @@ describe('schemas that are not run, or in part', () => {
       assert.match(warnings[0] ?? '', reason)
       assert.match(warnings[0] ?? '', /^Tool 's__t': /)
     })
-  }
 
   it('a member that ajv passes over', () => {
     const { check, warnings } = toolWith(

@@ -495,7 +495,7 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
         /ended from inside/,
       ],
     ]
-    for (const [index, [what, source, why, spec]] of evil.entries()) {
+    for (const [index, [what, source, why, spec]] of evil.entries())
       test(`one that ${what} harms its own machine alone`, async () => {
         const runtime = await scene.bubblewrap(evilAgent(scene, `evil${index}`, source))
         const grown: number[] = []
@@ -512,7 +512,6 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
         }
         assert(Math.min(...grown) < 20, `grew by ${grown.join(', ')} MiB`)
       })
-    }
   })
 
   describe(`${title}: volumes`, () => {

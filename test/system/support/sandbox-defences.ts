@@ -80,7 +80,7 @@ export function sandboxDefences(title: string, scene: SandboxScene): void {
     ['a link', (hostPath, other) => symlinkSync(other, hostPath)],
     ['another folder', (hostPath, other) => renameSync(other, hostPath)],
   ]
-  for (const [index, [what, swap]] of swaps.entries()) {
+  for (const [index, [what, swap]] of swaps.entries())
     test(`${title}: a volume that ${what} has replaced when it is bound is the folder that was opened`, async () => {
       const hostPath = join(scene.folder, `late-volume-${index}`)
       const other = join(scene.folder, `other-${index}`)
@@ -104,7 +104,6 @@ export function sandboxDefences(title: string, scene: SandboxScene): void {
       const { stdout } = await ran(await machine(late, { volumes }), shell('cat /data/file'))
       assert.deepEqual([isSwapped, stdout], [true, hostPath])
     })
-  }
 
   describe(`${title}: links that a program makes`, () => {
     test('lead no client to a file of the host, nor a file of a client there', async () => {
