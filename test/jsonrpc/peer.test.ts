@@ -147,11 +147,7 @@ const arrivals: [title: string, text: string, events: string[]][] = [
   ['an error that names no request', '{"jsonrpc":"2.0","error":{}}', ['stray error undefined']],
   ['a batch', ' [{"a":1}]', ['batch  [{"a":1}]']],
   ['junk', 'junk', ['malformed FRAME_SYNTAX 4']],
-  [
-    'an ambiguous message',
-    '{"jsonrpc":"2.0","id":1,"method":"m","Method":"n"}',
-    ['malformed FRAME_AMBIGUOUS 50'],
-  ],
+  ['ambiguous names', '{"jsonrpc":"2.0","id":1,"method":"m","Method":"n"}', ['malformed FRAME_AMBIGUOUS 50']],
   ['white space only', ' \t', []],
 ]
 
@@ -165,22 +161,14 @@ test('hands each message to its owner', () => {
 
 /** Bytes that arrive while request 1 waits, and the first event at the owner. */
 const answersAsTheyAre: [title: string, bytes: string | Buffer, event: string][] = [
-  [
-    'in Latin-1',
-    Buffer.from('{"jsonrpc":"2.0","id":1,"result":"caf\xe9"}', 'latin1'),
-    'failed a TRANSPORT_ANSWER',
-  ],
+  ['Latin-1', Buffer.from('{"jsonrpc":"2.0","id":1,"result":"\xe9"}', 'latin1'), 'failed a TRANSPORT_ANSWER'],
   ['in UTF-16', Buffer.from('{"jsonrpc":"2.0","id":1,"result":"é"}', 'utf16le'), 'failed a TRANSPORT_ANSWER'],
   ['behind text', 'Ready. {"jsonrpc":"2.0","id":1,"result":{}}', 'failed a TRANSPORT_ANSWER'],
   ['behind a progress bar', '99%\r{"jsonrpc":"2.0","result":{},"id":1}', 'failed a TRANSPORT_ANSWER'],
   ['before text', '{"jsonrpc":"2.0","result":{},"id":1} npm notice', 'failed a TRANSPORT_ANSWER'],
   ['without its end', '{"jsonrpc":"2.0","id":1,"result":{"a":', 'failed a TRANSPORT_ANSWER'],
   ['without jsonrpc', '{"id":1,"result":{}}', 'failed a TRANSPORT_ANSWER'],
-  [
-    'with a result and an error',
-    '{"jsonrpc":"2.0","id":1,"result":{},"error":null}',
-    'failed a TRANSPORT_ANSWER',
-  ],
+  ['with two outcomes', '{"jsonrpc":"2.0","id":1,"result":{},"error":null}', 'failed a TRANSPORT_ANSWER'],
   ['with the id as text', '{"jsonrpc":"2.0","id":"1","result":{}}', 'result "1" for a'],
   ['with a null id', '{"jsonrpc":"2.0","id":null,"error":{}}', 'error undefined for a'],
   ['without an id', '{"jsonrpc":"2.0","error":{}}', 'error undefined for a'],

@@ -31,17 +31,9 @@ const cases: readonly (readonly [title: string, given: string, want: string, mor
   ['the name of the server goes', `{${type},"a":1,${server}}`, '{"a":1}'],
   ['and between others', `{${server}, "a":1,${type}}`, '{"a":1}'],
   ['where nothing else is said', `{${type},${server}}`, '{}'],
-  [
-    'but not what stands beside it in _meta',
-    `{${server.replace('{', '{"b":1,')},"a":1,${type}}`,
-    '{"_meta":{"b":1},"a":1}',
-  ],
+  ['but not its neighbours', `{${server.replace('{', '{"b":1,')},"a":1,${type}}`, '{"_meta":{"b":1},"a":1}'],
   ['nor an empty _meta of its own', `{${type},"_meta":{}}`, '{"_meta":{}}'],
-  [
-    'and no more of what stands beside it',
-    `{${type},"_meta":{"b":1},"ttlMs":1}`,
-    '{"_meta":{"b":1},"ttlMs":1}',
-  ],
+  ['and no more of its neighbours', `{${type},"_meta":{"b":1},"ttlMs":1}`, '{"_meta":{"b":1},"ttlMs":1}'],
   [
     'hints go from what is read',
     `{${type},"ttlMs":0,"cacheScope":"private","contents":[]}`,

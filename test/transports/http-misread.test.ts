@@ -13,11 +13,7 @@ const answers: readonly [title: string, raw: string, told: RegExp][] = [
   ['the size of a chunk is none', `${chunked}5\r\n{"a":\r\nxyz\r\n`, /the size of a chunk is no number\)?$/],
   ['a chunk of a stream too', `${events}5\r\ndata:\r\nxyz\r\n`, /the size of a chunk is no number\)?$/],
   ['a chunk is longer than its size', `${chunked}1\r\n{"a"\r\n`, /: a chunk is longer than its size$/],
-  [
-    'a trailer that ends bodies',
-    `${chunked}0\r\nContent-Length: 5\r\n\r\n`,
-    /: it has a trailer that must come before its body$/,
-  ],
+  ['a late length', `${chunked}0\r\nContent-Length: 5\r\n\r\n`, /a trailer that must come before its body$/],
   [
     'lines end in LF alone',
     'HTTP/1.1 200 OK\nContent-Type: application/json\nContent-Length: 2\n\n{}',
@@ -38,11 +34,7 @@ const answers: readonly [title: string, raw: string, told: RegExp][] = [
     'SSH-2.0-OpenSSH_9.6\r\n',
     /it does not begin as HTTP\/1 does \(NOT_HTTP\).*; check whether the url begins with https:\/\/$/,
   ],
-  [
-    'a line that is no field',
-    `${OK}nonsense\r\n\r\n`,
-    /^its answer cannot be read: its head has a line that is no field \(http:/,
-  ],
+  ['no field', `${OK}nonsense\r\n\r\n`, /^its answer cannot be read: .* line that is no field \(http:/],
   ['it is cut', `${OK}Content-Length: 50\r\n\r\n{"a"`, /^the answer was cut$/],
 ]
 

@@ -54,17 +54,9 @@ const cases: readonly (readonly [string, string, readonly unknown[]])[] = [
   ['an event that is cut', 'data: a\n\ndata: b\n', ['a']],
   ['two at once', 'data: a\n\n\ndata: b\n\n', ['a', 'b']],
   ['data at the limit', `data: ${'y'.repeat(64)}\n\n`, ['y'.repeat(64)]],
-  [
-    'data over the limit',
-    `data: ${'y'.repeat(65)}\n\ndata: a\n\n`,
-    [{ oversize: undefined, isCall: false }, 'a'],
-  ],
+  ['too much data', `data: ${'y'.repeat(65)}\n\ndata: a\n\n`, [{ oversize: undefined, isCall: false }, 'a']],
   ['an answer over the limit', `data: {"id":4,"result":"${big}"}\n\n`, [{ oversize: '4', isCall: false }]],
-  [
-    'a call over the limit',
-    `data: {"method":"m","params":"${big}","id":4}\n\n`,
-    [{ oversize: '4', isCall: true }],
-  ],
+  ['a long call', `data: {"method":"m","params":"${big}","id":4}\n\n`, [{ oversize: '4', isCall: true }]],
   [
     'lines over the limit together',
     `data: {"id":"a","result":"${'z'.repeat(30)}\ndata: ${'z'.repeat(30)}"}\n\ndata: b\n\n`,

@@ -210,12 +210,7 @@ const refusedRevisions: [title: string, error: string, more: object, offered: st
   ],
   ['names none', '{"code":-32602,"message":"Unsupported protocolVersion"}', {}, ['2025-11-25', '2025-06-18']],
   ['refuses something else', '{"code":-32602,"message":"no token"}', {}, ['2025-11-25']],
-  [
-    'is named with a revision',
-    '{"code":-32602,"message":"no token"}',
-    { protocol: '2025-06-18' },
-    ['2025-06-18'],
-  ],
+  ['has its revision', '{"code":-32602,"message":"no token"}', { protocol: '2025-06-18' }, ['2025-06-18']],
 ]
 
 for (const [title, error, more, offered] of refusedRevisions)

@@ -26,34 +26,10 @@ const cases: readonly (readonly [
     1,
     /"code":-32602,"message":"Unknown session 'tab-3'"/,
   ],
-  [
-    'a tool that finds nothing, with 404',
-    404,
-    (id) => rpc(id, -32002, 'No such file'),
-    1,
-    /"code":-32002,"message":"No such file"/,
-  ],
-  [
-    'a transport that names the request, with 404',
-    404,
-    (id) => rpc(id, -32001, 'Session not found'),
-    2,
-    forgotten,
-  ],
-  [
-    'a transport that names the request, with 400',
-    400,
-    (id) => rpc(id, -32000, 'Bad Request: No valid session ID provided'),
-    2,
-    forgotten,
-  ],
-  [
-    'words that may be about any session, with 400',
-    400,
-    () => '{"error":"invalid session cookie"}',
-    2,
-    forgotten,
-  ],
+  ['a tool, with 404', 404, (id) => rpc(id, -32002, 'No such file'), 1, /-32002,"message":"No such file"/],
+  ['a transport with an id, with 404', 404, (id) => rpc(id, -32001, 'Session not found'), 2, forgotten],
+  ['a transport with an id, with 400', 400, (id) => rpc(id, -32000, 'No valid session ID'), 2, forgotten],
+  ['words about any session, with 400', 400, () => '{"error":"invalid session cookie"}', 2, forgotten],
   ['nothing but 404', 404, () => '', 2, forgotten],
 ]
 

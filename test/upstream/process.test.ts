@@ -123,32 +123,12 @@ class ScriptedChild implements Child {
 
 describe('a start that fails', { skip }, () => {
   const cases: [title: string, overrides: Overrides, message: RegExp][] = [
-    [
-      'no such command',
-      { command: join(folder, 'nothing') },
-      /ENOENT; no such program; install it, check PATH/,
-    ],
-    [
-      'a command with its arguments',
-      { command: 'npx -y p' },
-      /ENOENT; no such program; write its first word/,
-    ],
-    [
-      'no such folder',
-      { cwd: join(folder, 'nowhere') },
-      /ENOENT; the working folder .*nowhere does not exist/,
-    ],
+    ['no such command', { command: join(folder, 'nothing') }, /ENOENT; no such program; install it/],
+    ['a command with arguments', { command: 'npx -y p' }, /ENOENT; no such program; write its first word/],
+    ['no such folder', { cwd: join(folder, 'nowhere') }, /ENOENT; the working folder .*nowhere does not/],
     ['a file as folder', { cwd: plain }, /ENOTDIR$/],
-    [
-      'a file that is no program',
-      { command: plain },
-      /EACCES; is it a program that .* and may \S+ be entered/,
-    ],
-    [
-      'the same by its name',
-      { command: 'plain', env: { PATH: folder } },
-      /EACCES; .* and every folder of PATH be/,
-    ],
+    ['a plain file', { command: plain }, /EACCES; is it a program that .* and may \S+ be entered/],
+    ['by name', { command: 'plain', env: { PATH: folder } }, /EACCES; .* and every folder of PATH be/],
     ['a folder as command', { command: folder }, /EACCES; is it a program/],
     ['an argument of 200 KB', { args: ['x'.repeat(200_000)] }, /E2BIG/],
     ['a variable of 200 KB', { env: { X: 'x'.repeat(200_000) } }, /E2BIG/],

@@ -88,12 +88,7 @@ const profiles = new Views()
 profiles.change(new Map([['p', { ...everything, prefix: false }]]), ['a'])
 type Case = readonly [string, readonly ReturnType<typeof server>[], string | undefined, readonly RegExp[]]
 const cases: readonly Case[] = [
-  [
-    'reaches the only server, which announces an extension',
-    [server('a', skills)],
-    undefined,
-    [/^a \{"x":1\}$/],
-  ],
+  ['reaches the only server with an extension', [server('a', skills)], undefined, [/^a \{"x":1\}$/]],
   ['is unknown where the server announces none', [server('a')], undefined, missing],
   [
     'is unknown where the server announces what has no methods',
