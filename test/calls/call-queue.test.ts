@@ -30,10 +30,8 @@ const cases: readonly [title: string, calls: readonly Call[], order: readonly st
 for (const [title, calls, order] of cases)
   test(`calls wait in the order in which they came to the proxy: ${title}`, () => {
     const names = order.map((name) => JSON.stringify(name))
-    assert.deepEqual(
-      [...queueOf(calls)].map(([, value]) => value),
-      names,
-    )
+    const found = [...queueOf(calls)].map(([, value]) => value)
+    assert.deepEqual(found, names)
     assert.deepEqual(queueOf(calls).takeAll(), names)
   })
 

@@ -14,10 +14,8 @@ const batches: [batch: string, messages: string[]][] = [
 test('the messages of a batch, each a line of its own', () => {
   for (const [batch, messages] of batches) {
     const lines = splitBatch(toLine(batch))
-    assert.deepEqual(
-      lines.map((line) => line.toString()),
-      messages,
-    )
+    const found = lines.map((line) => line.toString())
+    assert.deepEqual(found, messages)
     for (const line of lines)
       assert.equal(Buffer.from(line.buffer, line.byteOffset + line.length, 1)[0], 0x0a)
   }

@@ -308,10 +308,8 @@ test('no line break leaves, so nothing can hide behind one', () => {
     '{"jsonrpc":"2.0", "method":"n"}',
     '{"jsonrpc":"2.0","id":2,  "result":{}}',
   ])
-  assert.deepEqual(
-    forwards.map(({ edits }) => edits),
-    [['line-safe'], ['line-safe'], ['line-safe'], ['id', 'line-safe']],
-  )
+  const editLists = forwards.map(({ edits }) => edits)
+  assert.deepEqual(editLists, [['line-safe'], ['line-safe'], ['line-safe'], ['id', 'line-safe']])
 })
 
 /** A result of some kilobytes that arrived in two parts. */
@@ -361,10 +359,8 @@ test('a long result is sent in one piece when the wire is watched', () => {
   from.peer.forward(requestOf('{"jsonrpc":"2.0","id":7,"method":"m"}'), [], entry)
   forwarding(from, to, '7')
   deliver(from.script, longResult('1'))
-  assert.deepEqual(
-    [...script.sent, ...script.parts.map((parts) => parts.join(''))],
-    [longResult('7').line.toString()],
-  )
+  const found = [...script.sent, ...script.parts.map((parts) => parts.join(''))]
+  assert.deepEqual(found, [longResult('7').line.toString()])
   assert.deepEqual(inputs, [longResult('1').line.toString()])
 })
 

@@ -94,10 +94,8 @@ describe('a file is replaced', () => {
       symlinkSync('data/file', join(folder, `new.${pid}.tmp`))
     replaceFile(join(folder, 'new'), 'other', 0o600, true)
     assert.equal(readFileSync(join(folder, 'data/file'), 'utf8'), 'text')
-    assert.deepEqual(
-      readdirSync(folder).filter((name) => !name.endsWith('.tmp')),
-      [...before, 'new'].toSorted(),
-    )
+    const found = readdirSync(folder).filter((name) => !name.endsWith('.tmp'))
+    assert.deepEqual(found, [...before, 'new'].toSorted())
   })
 
   const owners: [title: string, folder: number, want: number][] = [

@@ -164,10 +164,8 @@ describe('an agent', { skip }, () => {
     const { link, orders } = scene(t)
     link.run(command).kill()
     await until(() => orders.length === 2)
-    assert.deepEqual(
-      orders.map(({ kind }) => kind),
-      ['start', 'kill'],
-    )
+    const found = orders.map(({ kind }) => kind)
+    assert.deepEqual(found, ['start', 'kill'])
   })
 
   const lies: readonly (readonly [title: string, ...reports: readonly (object | string)[]])[] = [

@@ -145,9 +145,7 @@ describe('a session', () => {
       fs.writeFileSync('artifacts/good', '')`,
       { template: 'js' },
     )
-    assert.deepEqual(
-      listAt(said.value, 'result', 'artifacts').map((each) => Object(each)['path']),
-      ['artifacts/good'],
-    )
+    const found = listAt(said.value, 'result', 'artifacts').map((each) => Object(each)['path'])
+    assert.deepEqual(found, ['artifacts/good'])
   })
 })

@@ -594,10 +594,8 @@ describe('files', () => {
     })
     assert.deepEqual((await sandbox.code('1', { session_id })).of('artifacts'), [])
     const changed = await sandbox.command('echo more > artifacts/more.txt', { session_id })
-    assert.deepEqual(
-      listAt(changed.of('artifacts')).map((each) => at(each, 'path')),
-      ['artifacts/more.txt'],
-    )
+    const shown = listAt(changed.of('artifacts')).map((each) => at(each, 'path'))
+    assert.deepEqual(shown, ['artifacts/more.txt'])
     assert.deepEqual((await sandbox.code('2', { session_id })).of('artifacts'), [])
     const read = async (address: string): Promise<unknown> =>
       (await sandbox.raw.request('resources/read', { uri: address })).value

@@ -285,10 +285,8 @@ describe('a session', () => {
       await heard.until(() => heard.messages.length === before)
       request(2, 'work')
       await heard.until(() => heard.failures.length + heard.messages.length > before)
-      assert.deepEqual(
-        heard.failures.map(({ error }) => error.code),
-        isEnd ? ['TRANSPORT_SESSION'] : [],
-      )
+      const shown = heard.failures.map(({ error }) => error.code)
+      assert.deepEqual(shown, isEnd ? ['TRANSPORT_SESSION'] : [])
     })
 
   for (const older of ['maybe', 'yes'] as const)

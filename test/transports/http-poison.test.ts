@@ -51,10 +51,8 @@ for (const [title, reply] of timings)
       request(id, 'work')
       await heard.until(() => heard.messages.length + heard.failures.length === id)
     }
-    assert.deepEqual(
-      heard.messages.filter((message) => message.includes('poison')),
-      [],
-    )
+    const found = heard.messages.filter((message) => message.includes('poison'))
+    assert.deepEqual(found, [])
     const answered = heard.messages.map((message) => at(parsed(message), 'id'))
     const failed = heard.failures.map(({ id }) => Number(id))
     const all = [...answered, ...failed].map(Number).toSorted((a, b) => a - b)

@@ -96,10 +96,8 @@ describe('Retry-After', () => {
     while (server.seen.length < 2) await quiet()
     clock.advance(5000)
     await quiet()
-    assert.deepEqual(
-      server.seen.map(({ rpc }) => rpc),
-      ['work', 'notifications/cancelled'],
-    )
+    const rpcs = server.seen.map(({ rpc }) => rpc)
+    assert.deepEqual(rpcs, ['work', 'notifications/cancelled'])
   })
 })
 

@@ -171,10 +171,8 @@ describe('the guardian', () => {
     guardian.remove(11)
     await pass(100_000)
     assert.equal(shells.length, 1)
-    assert.deepEqual(
-      log.map(({ level }) => level),
-      ['debug'],
-    )
+    const levels = log.map(({ level }) => level)
+    assert.deepEqual(levels, ['debug'])
     assert.match(log[0]?.message ?? '', /\/bin\/sh/)
   })
 

@@ -78,10 +78,8 @@ for (const mode of ['streamableHttp', 'sse'] as const)
           { progressToken: 't' },
         )
         assert.match(long.text, /completed/)
-        assert.equal(
-          client.count((value) => at(value, 'method') === 'notifications/progress'),
-          3,
-        )
+        const shown = client.count((value) => at(value, 'method') === 'notifications/progress')
+        assert.equal(shown, 3)
       }),
     )
   })
@@ -224,10 +222,8 @@ test('the older transport: another origin is refused, and the choice is made by 
   await client.open()
   const heard = await client.call('s__work')
   assert.equal(failure(heard)[0], -32603)
-  assert.deepEqual(
-    script.seen.slice(0, 2).map(({ method }) => method),
-    ['POST', 'GET'],
-  )
+  const methods = script.seen.slice(0, 2).map(({ method }) => method)
+  assert.deepEqual(methods, ['POST', 'GET'])
 })
 
 test('the older transport: a lost event stream is a new session, and calls go on', async (t) => {

@@ -191,10 +191,8 @@ describe('the end of a process', { skip }, () => {
       reason: 'exited',
       message: "'s' exited with code 7: last words",
     })
-    assert.deepEqual(
-      log.map(({ message }) => message),
-      ['words', 'last words'],
-    )
+    const messages = log.map(({ message }) => message)
+    assert.deepEqual(messages, ['words', 'last words'])
   })
 
   test('its last answer is read', async () => {
@@ -299,10 +297,8 @@ describe('the end of a process', { skip }, () => {
     const { server, log } = started({ command: '/bin/sh', args: ['-c', script], env: { [markName]: mark } })
     await until(() => log.length > 0 && marked(mark).some(({ command }) => command === 'sleep 60'))
     await server.stop()
-    assert.deepEqual(
-      marked(mark).map(({ command }) => command),
-      ['sleep 60'],
-    )
+    const commands = marked(mark).map(({ command }) => command)
+    assert.deepEqual(commands, ['sleep 60'])
   })
 
   test('one that ignores SIGTERM has stopTimeout until SIGKILL, and is left after a while with a line in the log', async () => {

@@ -131,10 +131,8 @@ describe('a server that does not answer the probe', () => {
     const { open, log } = await behind(t, {}, 'small.mjs exits', { LOCK: lock })
     const client = await open()
     assert.match((await client.call('s__old')).text, /"text":"old"/)
-    assert.deepEqual(
-      log.filter(({ level }) => level === 'error' || level === 'warn'),
-      [],
-    )
+    const found = log.filter(({ level }) => level === 'error' || level === 'warn')
+    assert.deepEqual(found, [])
   })
 
   test('that ends on the question is not asked again by the next start of the proxy, which says so', async (t) => {

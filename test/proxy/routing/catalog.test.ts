@@ -64,10 +64,8 @@ for (const [title, kind, name, wanted] of cases)
 test('a name that a server lists twice stands once in the list', () => {
   const { catalogs, warnings } = stage()
   const catalog = catalogs.of([laneOf('a', { tools: ['x', 'x'] })], whole, false)
-  assert.deepEqual(
-    catalog.shown('tools').map(({ publicName }) => publicName),
-    ['a__x'],
-  )
+  const shownNames = catalog.shown('tools').map(({ publicName }) => publicName)
+  assert.deepEqual(shownNames, ['a__x'])
   assert.deepEqual(warnings, [])
 })
 

@@ -87,14 +87,10 @@ describe('patterns', () => {
     assert(git !== undefined && bare !== undefined)
     const shown = (server: ServerConfig, name: string): boolean =>
       view.item(server, 'tools', toolCalled(name)) !== undefined
-    assert.deepEqual(
-      ['old', 'new', 'gone', 'other'].map((name) => shown(git, name)),
-      [true, true, false, false],
-    )
-    assert.deepEqual(
-      ['bare_tool', 'git__new'].map((name) => shown(bare, name)),
-      [true, true],
-    )
+    const found = ['old', 'new', 'gone', 'other'].map((name) => shown(git, name))
+    assert.deepEqual(found, [true, true, false, false])
+    const got = ['bare_tool', 'git__new'].map((name) => shown(bare, name))
+    assert.deepEqual(got, [true, true])
   })
 })
 
