@@ -16,6 +16,8 @@ async function client(t: Parameters<typeof openSandbox>[0], more: object = {}): 
   return (await openSandbox(t, { ...section, ...more })).client()
 }
 
+/** The session of a test that needs only one. */
+const session_id = 'art'
 const idOf = (said: Said): string => String(said.of('session_id'))
 
 describe('the server', () => {
@@ -155,7 +157,6 @@ describe('code', () => {
 
   test('may declare a name again, await and import anywhere, and ask for the end of its process', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'names'
     const lines: readonly (readonly [code: string, text: string, isSuccess: boolean])[] = [
       ['const a = 1', '', true],
       ['const a = 2; a', '2\n', true],
@@ -184,7 +185,6 @@ describe('code', () => {
 
   test('that is cancelled keeps its variables, and is not answered', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'cancelled'
     await sandbox.code('globalThis.x = 1', { session_id, ...node })
     const id = sandbox.raw.nextId()
     const going = sandbox.raw.notification('notifications/progress')
@@ -209,7 +209,6 @@ describe('code', () => {
 
   test('that ignores being interrupted ends with its variables, and the next call says so', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'deaf'
     await sandbox.code('let x = 7', { session_id, ...node })
     const waiting = await sandbox.code('await new Promise(() => {})', { session_id, timeout: 1 })
     assert.match(waiting.message, /timed out after 1 s; variables are kept/)
@@ -231,7 +230,6 @@ describe('code', () => {
 
   test('that ends its interpreter fails, and the next call begins anew with the same files', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'ended'
     const crash = `require('node:fs').writeFileSync('kept', 'k'); console.log('last'); process.reallyExit(3)`
     const ended = await sandbox.code(crash, { session_id, ...node })
     assert.match(
@@ -244,7 +242,6 @@ describe('code', () => {
 
   test('leaves what it writes later to the next result', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'later'
     const late = `const looking = setInterval(() => {
         if (!require('node:fs').existsSync('go')) return
         clearInterval(looking)
@@ -272,7 +269,6 @@ describe('code', () => {
     const warned = (warning: Error): void => void warnings.push(warning.message)
     process.on('warning', warned)
     t.after(() => process.off('warning', warned))
-    const session_id = 'queue'
     await sandbox.code('globalThis.order = []', { session_id, ...node })
     const slow = sandbox.code('await new Promise((go) => { globalThis.go = go }); order.push("slow");', {
       session_id,
@@ -280,7 +276,7 @@ describe('code', () => {
     const waiting = Array.from({ length: 16 }, (_, at) => sandbox.code(`order.push(${at});`, { session_id }))
     const refused = await sandbox.code('1', { session_id })
     assert.equal(refused.code, -32600)
-    assert.equal(refused.message, 'Resource limit exceeded: session queue has 16 calls waiting')
+    assert.equal(refused.message, 'Resource limit exceeded: session art has 16 calls waiting')
     // A command runs beside the code, and lets it go on.
     assert.equal((await sandbox.command('true', { session_id })).of('exit_code'), 0)
     const stopped = sandbox.call('stop_session', { session_id })
@@ -346,7 +342,6 @@ describe('long output', () => {
 
   test('comes as progress while it is written', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'progress'
     await sandbox.command('true', { session_id, ...node })
     const code = `const made = async (file) => {
         while (!require('node:fs').existsSync(file)) await new Promise((go) => setTimeout(go, 5))
@@ -482,7 +477,6 @@ describe('sessions', () => {
 describe('files', () => {
   test('are written, read in parts, and listed', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'files'
     const wrote = await sandbox.call('write_file', { session_id, path: 'd/e/f.csv', content: 'a,b\n1,2\n' })
     assert.deepEqual([wrote.of('size'), wrote.of('session_created')], [8, true])
     const read = await sandbox.call('read_file', { session_id, path: 'd/e/f.csv' })
@@ -509,7 +503,6 @@ describe('files', () => {
 
   test('in folders that are called like options are listed, and stay', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'files'
     await sandbox.command("mkdir -- -delete '(' !; touch -- -delete/in '(/in' !/in", { session_id })
     for (const path of ['-delete', '(', '!', './-delete/'])
       assert.equal((await sandbox.call('list_files', { session_id, path })).text, 'in (0 bytes)')
@@ -518,7 +511,6 @@ describe('files', () => {
 
   test('of a folder with very many are listed in part, which is told', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'files'
     await sandbox.command(
       "mkdir few many; (cd few; seq -w 1001 | xargs touch); name=$(head -c 240 /dev/zero | tr '\\0' n); cd many; seq 4500 | sed s/^/$name/ | xargs touch",
       { session_id },
@@ -535,7 +527,6 @@ describe('files', () => {
 
   test('that are none, or cannot be, are refused', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'files'
     await sandbox.command('mkfifo pipe; mkdir d', { session_id })
     const cases: readonly (readonly [tool: string, args: object, message: RegExp])[] = [
       ['read_file', { path: 'nope' }, /^File access failed: nope: there is no such file$/],
@@ -569,7 +560,6 @@ describe('files', () => {
 
   test('that code leaves in artifacts come with its result, once, and are resources', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'art'
     const draw = `const fs = require('node:fs'); fs.mkdirSync('artifacts', { recursive: true });
       fs.writeFileSync('artifacts/a b.svg', '<svg/>'); fs.writeFileSync('artifacts/data.bin', Buffer.from([255]));`
     const drawn = await sandbox.code(draw, { session_id, ...node })
