@@ -24,13 +24,6 @@ const isAskable = (index: number): boolean => index % 2 === 1
 const [nginx] = balancers
 assert(nginx !== undefined)
 
-interface Gateway {
-  readonly port: number
-  readonly said: string
-  start(): Promise<void>
-  restart(signal: NodeJS.Signals): Promise<void>
-}
-
 /** The arguments of a gateway with a separate home. */
 function argsOf(t: Scope, ledger: Ledger, port?: number): string[] {
   const servers = { ledger: ledger.server({ prefix: false, describe: false }) }
@@ -38,13 +31,13 @@ function argsOf(t: Scope, ledger: Ledger, port?: number): string[] {
   return [cli, 'http', '--config', config, ...(port === undefined ? [] : ['--port', String(port)])]
 }
 
-async function bound(t: Scope, ledger: Ledger): Promise<Gateway> {
+async function bound(t: Scope, ledger: Ledger) {
   const port = await freePort()
   const env = { HOME: scratch(t) }
   return new Restartable(t, { command: process.execPath, args: argsOf(t, ledger, port), env, port })
 }
 
-function held(t: Scope, ledger: Ledger): Promise<Gateway> {
+function held(t: Scope, ledger: Ledger) {
   const env = `HOME=${scratch(t)}`
   return HeldSocket.open(t, 'env', [env, process.execPath, ...argsOf(t, ledger)])
 }

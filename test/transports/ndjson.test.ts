@@ -26,14 +26,7 @@ holdsConnectionContract(
   { taps: 'reads' },
 )
 
-interface Ends {
-  readonly input: PassThrough
-  readonly output: PassThrough
-  readonly connection: NdjsonConnection
-  readonly recorder: Recorder
-}
-
-function open(more: Partial<NdjsonOptions> = {}): Ends {
+function open(more: Partial<NdjsonOptions> = {}) {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const connection = new NdjsonConnection(input, output, { ...options, ...more })
   const recorder = new Recorder().watching()

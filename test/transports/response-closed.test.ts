@@ -70,16 +70,8 @@ class Sending implements ResponseWire {
   }
 }
 
-interface Opened {
-  readonly connection: ClientConnection
-  readonly sink: Recorder
-  readonly replies: Reply[]
-  readonly gaveUp: Reply[]
-  readonly post: (id: number, response: HttpResponse) => void
-}
-
 /** The shared connection of clients without sessions, or that of one of them. */
-function opened(isShared: boolean): Opened {
+function opened(isShared: boolean) {
   const clock = { now: () => 0, setTimer: () => ({ cancel: () => {} }) }
   const environment = {
     ...clock,

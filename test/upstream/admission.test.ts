@@ -3,14 +3,8 @@ import { describe, test } from 'node:test'
 import { type Lease, StartGate } from '../../src/upstream/server/start-gate.js'
 import { FakeRuntime, settled } from './support/fake-runtime.js'
 
-interface World {
-  /** The indices of the processes that have ended. */
-  readonly gone: readonly number[]
-  readonly apply: (isCalled?: boolean) => Promise<string>
-}
-
 /** Processes that fill all places, each with the time since which it is idle. */
-async function full(idle: readonly (number | undefined)[]): Promise<World> {
+async function full(idle: readonly (number | undefined)[]) {
   const runtime = new FakeRuntime()
   const gate = new StartGate(idle.length, runtime)
   const gone: number[] = []

@@ -46,20 +46,12 @@ class FakeShell implements GuardianShell {
   }
 }
 
-interface Scene {
-  readonly guardian: Guardian
-  readonly shells: FakeShell[]
-  readonly log: LogRecord[]
-  readonly occupied: Set<number>
-  failure: Error | undefined
-  readonly pass: (ms: number) => Promise<void>
-}
-
-function scene(): Scene {
+function scene() {
   const clock = new FakeClock()
   const shells: FakeShell[] = []
   const log: LogRecord[] = []
   const occupied = new Set<number>()
+  let failure: Error | undefined
   const runtime = { now: () => clock.now(), random: () => 0.5, setTimer: clock.setTimer.bind(clock) }
   const guardian = new Guardian(
     runtime,
@@ -80,7 +72,7 @@ function scene(): Scene {
       if (isDue) await settled()
     }
   }
-  const it: Scene = { guardian, shells, log, occupied, failure: undefined, pass }
+  const it = { failure, guardian, shells, log, occupied, pass }
   return it
 }
 

@@ -44,13 +44,6 @@ function configOf(overrides: Overrides): StdioServerConfig {
   return { ...server, stopTimeoutMs: 100, ...overrides }
 }
 
-interface Started {
-  readonly server: ServerProcess
-  readonly log: readonly LogRecord[]
-  readonly closed: Promise<unknown>
-  readonly lines: readonly string[]
-}
-
 interface Around {
   readonly outputWaitMs?: number
   readonly stdinWaitMs?: number
@@ -63,7 +56,7 @@ interface Around {
 function started(
   overrides: Overrides,
   { outputWaitMs = 5000, stdinWaitMs = 100, spawn, memoryOf, delays = [] }: Around = {},
-): Started {
+) {
   const log: LogRecord[] = []
   const lines: string[] = []
   const watched: Runtime = {
@@ -96,7 +89,7 @@ function started(
   return { server, log, closed, lines }
 }
 
-function shell(script: string, around?: Around): Started {
+function shell(script: string, around?: Around) {
   return started({ command: '/bin/sh', args: ['-c', script] }, around)
 }
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { RawClient } from '../integration/support/client.js'
 import { at, parsed, textAt } from '../integration/support/json.js'
-import { type TestProxy, libraryProxy } from '../integration/support/library.js'
+import { libraryProxy } from '../integration/support/library.js'
 import { type ServerEntry, cli, nodeProgram } from '../integration/support/programs.js'
 import { type Scope, configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
@@ -15,18 +15,12 @@ import { until } from '../integration/support/waiting.js'
 const N = '2026-07-28'
 const key = (name: string): string => `io.modelcontextprotocol/${name}`
 
-interface Behind extends TestProxy {
-  readonly lines: () => unknown[]
-  readonly methods: () => string[]
-  readonly open: (capabilities?: object) => Promise<RawClient>
-}
-
 async function behind(
   t: Scope,
   more: ServerEntry = {},
   program = 'typed.mjs',
   env: Record<string, string> = {},
-): Promise<Behind> {
+) {
   const file = join(scratch(t), 'lines')
   const s = nodeProgram(program, { FILE: file, ...env }, more)
   const proxy = await libraryProxy(t, { s })

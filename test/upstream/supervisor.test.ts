@@ -1,23 +1,16 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
-import { type RawClient, failure } from '../integration/support/client.js'
+import { failure } from '../integration/support/client.js'
 import { at } from '../integration/support/json.js'
 import type { Scope } from '../integration/support/spawned.js'
-import { FakeRuntime, type Script, polite, settled, dead, mute } from './support/fake-runtime.js'
+import { type Script, polite, settled, dead, mute } from './support/fake-runtime.js'
 import { served } from './support/served.js'
 
 const MINUTE = 60_000
 const { restart } = limits.upstream
 
-interface Run {
-  readonly runtime: FakeRuntime
-  readonly client: RawClient
-  readonly state: () => string | undefined
-  readonly starts: () => number[]
-}
-
-async function run(t: Scope, script: Script, more: object = {}): Promise<Run> {
+async function run(t: Scope, script: Script, more: object = {}) {
   const { client, proxy, runtime } = await served(t, script, { entry: { protocol: 'legacy', ...more } })
   const starts = (): number[] => runtime.children.map(({ startedAt }) => startedAt)
   return { runtime, client, starts, state: () => proxy.status()[0]?.state }

@@ -3,13 +3,7 @@ import { describe, it } from 'node:test'
 import { type ArgumentFault, ArgumentValidator } from '../../../src/mcp/arguments/argument-validator.js'
 import { argumentLimits } from '../../../src/mcp/arguments/schema.js'
 
-interface Tool {
-  readonly check: (json: string | undefined) => ArgumentFault | undefined
-  readonly validator: ArgumentValidator
-  readonly warnings: string[]
-}
-
-function toolWith(schema: unknown): Tool {
+function toolWith(schema: unknown) {
   const warnings: string[] = []
   const json = Buffer.from(typeof schema === 'string' ? schema : JSON.stringify(schema))
   const validator = new ArgumentValidator({ tool: 's__t', schema: json, warn: (text) => warnings.push(text) })

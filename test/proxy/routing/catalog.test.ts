@@ -18,12 +18,7 @@ function laneOf(name: string, lists: Lists): Lane {
   return new FakeServer(name, lists, []).lane
 }
 
-interface Stage {
-  readonly catalogs: Catalogs
-  readonly warnings: string[]
-}
-
-function stage(): Stage {
+function stage() {
   const warnings: string[] = []
   const catalogs = new Catalogs(({ service = '', message }) => void warnings.push(`${service}: ${message}`))
   return { catalogs, warnings }

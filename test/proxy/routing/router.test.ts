@@ -26,18 +26,7 @@ const everything = {
   describe: undefined,
 }
 
-interface Stage {
-  readonly runtime: FakeRuntime
-  /** Calls at servers, and outcomes that the proxy made, in order. */
-  readonly events: string[]
-  readonly call: (method: string, params: string) => Call
-  /** Replaces the servers. */
-  readonly exchange: (...servers: readonly FakeServer[]) => void
-  /** A server has new lists. */
-  readonly look: () => void
-}
-
-function stage(servers: (events: string[]) => readonly FakeServer[], view = new CatalogView('')): Stage {
+function stage(servers: (events: string[]) => readonly FakeServer[], view = new CatalogView('')) {
   const runtime = new FakeRuntime()
   const events: string[] = []
   const lanes = servers(events).map(({ lane }) => lane)
@@ -166,7 +155,7 @@ describe('a call', () => {
 })
 
 /** A server that is ready, and one that becomes ready when `start` is called. */
-function starting(): Stage & { readonly start: () => void } {
+function starting() {
   let start = ignore
   const made = stage((calls) => {
     const late = new FakeServer('late', { tools: ['x'], resources: ['r:1'] }, calls, { starts: true })
