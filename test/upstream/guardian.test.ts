@@ -51,13 +51,15 @@ function scene() {
   const shells: FakeShell[] = []
   const log: LogRecord[] = []
   const occupied = new Set<number>()
-  let failure: Error | undefined
+  /** The start of a shell throws one. */
+  const failures: Error[] = []
   const runtime = { now: () => clock.now(), random: () => 0.5, setTimer: clock.setTimer.bind(clock) }
   const guardian = new Guardian(
     runtime,
     (record) => log.push(record),
     () => {
-      if (it.failure !== undefined) throw it.failure
+      const [failure] = failures
+      if (failure !== undefined) throw failure
       const shell = new FakeShell()
       shells.push(shell)
       return shell
@@ -72,8 +74,7 @@ function scene() {
       if (isDue) await settled()
     }
   }
-  const it = { failure, guardian, shells, log, occupied, pass }
-  return it
+  return { failures, guardian, shells, log, occupied, pass }
 }
 
 /** Announces a server to the guardian, as its start does. */
@@ -144,11 +145,11 @@ describe('the guardian', () => {
 
   test('that cannot be started for lack of descriptors is tried again', async () => {
     const it = scene()
-    it.failure = new Error('EMFILE')
+    it.failures.push(new Error('EMFILE'))
     start(it.guardian, 11)
     await settled()
     assert.equal(it.shells.length, 0)
-    it.failure = undefined
+    it.failures.pop()
     await it.pass(20_000)
     assert.deepEqual(it.shells[0]?.groups, [11])
   })

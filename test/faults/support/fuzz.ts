@@ -40,8 +40,8 @@ const keys =
 
 const bytes = words(
   String.raw`\ " { } [ ] , :`,
-  ...['\xff', '\xc0\xaf', '\xed\xa0\x80', '\xf4\x90\x80\x80', '\xe2\x82', '\xef\xbb\xbf', '\xe2\x80\xa8'],
-  ...['\x00', '\x1b[2J', '\r', '\n', '\r\n'],
+  ...'\xff \xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80 \xe2\x82 \xef\xbb\xbf \xe2\x80\xa8 \x00 \x1b[2J'.split(' '),
+  ...'\r,\n,\r\n'.split(','),
 )
 
 const mutations: readonly [Mutation, ...Mutation[]] = [
