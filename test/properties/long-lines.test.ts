@@ -9,8 +9,6 @@ import { toLine } from '../../src/jsonrpc/line.js'
 import { LongLine, readLong } from '../../src/jsonrpc/long-line.js'
 import { longStrings } from '../../src/jsonrpc/long-strings.js'
 import type { Members } from '../../src/jsonrpc/members.js'
-import { type Edit, splice } from '../../src/jsonrpc/splice.js'
-import { Pieces } from '../../src/transports/pieces.js'
 import { cut } from './cut.js'
 import { numRuns } from './runs.js'
 
@@ -85,34 +83,5 @@ test('what is read of a long message is what is read of the whole', () => {
         assert.deepEqual([...read.params.members], [...whole.params.members])
     }),
     { numRuns: numRuns(1000) },
-  )
-})
-
-test('splicing parts gives what splicing the whole gives', () => {
-  const cuts = fc.array(fc.tuple(fc.nat(), fc.string({ maxLength: 4 })), { maxLength: 6 })
-  fc.assert(
-    fc.property(fc.string({ minLength: 1, maxLength: 200 }), cuts, sizes, (text, places, random) => {
-      const bytes = Buffer.from(text)
-      const offsets = places.map(([at]) => at % (bytes.length + 1)).sort((a, b) => a - b)
-      const edits: Edit[] = []
-      for (let i = 0; i + 1 < offsets.length; i += 2) {
-        const [start = 0, end = 0] = offsets.slice(i, i + 2)
-        edits.push({ start, end, bytes: Buffer.from(places[i]?.[1] ?? ''), why: 'id' })
-      }
-      // A message is not empty.
-      fc.pre(
-        edits.reduce((length, edit) => length + edit.bytes.length - edit.end + edit.start, bytes.length) > 0,
-      )
-      const parts = cut(bytes, random)
-      const want = splice(toLine(bytes), edits).joined
-      const wire = splice([...parts.slice(0, -1), toLine(parts.at(-1) ?? '')], edits)
-      assert.ok(wire.joined.equals(want))
-      assert.equal(wire.length, want.length)
-      const pieces = new Pieces(32 * 1024)
-      pieces.addMessage(wire)
-      pieces.addMessage(splice(toLine('next'), []))
-      assert.equal(Buffer.concat(pieces.take()).toString(), `${want.toString()}\nnext\n`)
-    }),
-    { numRuns: numRuns(500) },
   )
 })

@@ -3,8 +3,6 @@ import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
 import { describe, test } from 'node:test'
 import type { RequestId } from '../../src/jsonrpc/request-id.js'
-import { toLine } from '../../src/jsonrpc/line.js'
-import { splice } from '../../src/jsonrpc/splice.js'
 import { quote } from '../../src/jsonrpc/text.js'
 import { EventStore, type StoredEvents } from '../../src/transports/http-server/event-stream.js'
 import { until } from '../integration/support/waiting.js'
@@ -113,21 +111,6 @@ describe('a client that reads nothing', () => {
     response.destroy()
     await until(() => session.connection.backlogBytes === 0 && !session.connection.congested)
     assert.equal((await send(port, { body: message('echo', 1), headers })).status, 200)
-  })
-
-  test('makes its session congested until it reads', async (t) => {
-    const { port, headers, session } = await opened(t, { limits: { ...limits, backlogBytesMax: 1e9 } })
-    const response = await open(port, { method: 'GET', headers: { ...headers, ...stream } })
-    response.pause()
-    while (!session.connection.congested) {
-      const bytes = splice(toLine(`{"jsonrpc":"2.0","method":"n","params":{"p":${large}}}`), [])
-      session.connection.send(bytes, { kind: 'notification', method: 'n' })
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    assert.ok(session.connection.backlogBytes > limits.backlogBytesHigh)
-    response.resume()
-    await until(() => !session.connection.congested)
-    response.destroy()
   })
 
   test('is given up when it takes nothing for long', async (t) => {

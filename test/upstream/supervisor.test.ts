@@ -7,7 +7,6 @@ import type { Scope } from '../integration/support/spawned.js'
 import { type Script, polite, settled, dead, mute } from './support/fake-runtime.js'
 import { served } from './support/served.js'
 
-const MINUTE = 60_000
 const { restart } = limits.upstream
 
 async function run(t: Scope, script: Script, more: object = {}) {
@@ -97,13 +96,6 @@ test('a thousand simultaneous calls start one process', async (t) => {
   const answers = await Promise.all(Array.from({ length: 1000 }, () => client.call('s__t')))
   for (const { value } of answers) assert.notEqual(at(value, 'result'), undefined)
   assert.equal(starts().length, 2)
-})
-
-test('a server that is not to be restarted stays down, and says so', async (t) => {
-  const { runtime, client, starts } = await run(t, dead, { restart: false })
-  await runtime.pass(5 * MINUTE)
-  assert.deepEqual(failure(await client.call('s__t')).slice(0, 2), [-32603, 's'])
-  assert.equal(starts().length, 1)
 })
 
 test('a time-out on a process that is being replaced leaves its successor alone', async (t) => {
