@@ -37,11 +37,7 @@ const cases: [title: string, message: Message, want: string][] = [
     buildError(seven, error),
     '{"id":7,"error":{"code":-32601,"message":"no \\"such\\"\\n\u2028method \\ud800"}}',
   ],
-  [
-    'data',
-    buildError(seven, { ...plain, data: '[1]' }),
-    '{"id":7,"error":{"code":1,"message":"","data":[1]}}',
-  ],
+  ['data', buildError(seven, { ...plain, data: '7' }), '{"id":7,"error":{"code":1,"message":"","data":7}}'],
   ['an error without an id', buildError(undefined, plain), '{"id":null,"error":{"code":1,"message":""}}'],
   ['an error without id and null', buildError(undefined, plain, 'omit'), '{"error":{"code":1,"message":""}}'],
 ]

@@ -63,27 +63,17 @@ function noiseLine(text: string): string {
   return lines.join('\n')
 }
 
+const plain = { level: 'warn', message: 'm' } as const
+
 const cuts: readonly [title: string, cutAt: number, show: (text: string) => string | Promise<string>][] = [
   ['the message of a failed call', 500, loggedFailure],
   ['the message of a log record', 8192, (message) => loggedRecord({ level: 'warn', message })],
-  ['a detail', 8192, (text) => loggedRecord({ level: 'warn', message: 'm', details: { text } })],
-  [
-    'an error',
-    8192,
-    (text) => loggedRecord({ level: 'warn', message: 'm', details: { error: new Error(text) } }),
-  ],
-  [
-    'bytes',
-    8192,
-    (text) => loggedRecord({ level: 'warn', message: 'm', details: { bytes: Buffer.from(text) } }),
-  ],
+  ['a detail', 8192, (text) => loggedRecord({ ...plain, details: { text } })],
+  ['an error', 8192, (text) => loggedRecord({ ...plain, details: { error: new Error(text) } })],
+  ['bytes', 8192, (text) => loggedRecord({ ...plain, details: { bytes: Buffer.from(text) } })],
   ['a line of stderr', 1000, stderrLine],
   ['a line that is no message', 200, noiseLine],
-  [
-    'the status and the error of a server that does not open',
-    500,
-    (why) => unusable({ service: 's', redactor }, why).message,
-  ],
+  ['a server that does not open', 500, (why) => unusable({ service: 's', redactor }, why).message],
 ]
 
 for (const [title, cutAt, show] of cuts)

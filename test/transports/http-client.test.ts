@@ -22,6 +22,7 @@ const errorTo = (id: unknown, code: number, message: string): string =>
 const method405: Handler = (_seen, response) => response.writeHead(405).end()
 
 describe('one answer', () => {
+  const [JSON_TYPE, EVENTS] = ['application/json', 'text/event-stream']
   const rpcError = '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad thing"}}'
   const wrongKey = '{"code":401,"msg":"token expired or incorrect","success":false}'
   const noKey = '{"code":1001,"msg":"Authentication parameter not received in Header","success":false}'
@@ -34,29 +35,15 @@ describe('one answer', () => {
     ['a login page', 200, 'text/html', '<p>login</p>', 'TRANSPORT_ANSWER', /text\/html.*login/],
     ['no type', 200, '', 'x', 'TRANSPORT_ANSWER', /no content type/],
     ['no body', 202, '', '', 'TRANSPORT_ANSWER', /HTTP 202/],
-    ['JSON that is no answer', 200, 'application/json', '{"ok":true}', 'TRANSPORT_ANSWER', /no answer/],
-    ['broken JSON', 200, 'application/json', '{"jsonrpc"', 'TRANSPORT_ANSWER', /no answer/],
-    ['a gateway, wrong key', 200, 'application/json', wrongKey, 'TRANSPORT_AUTH', /refused 200/],
-    ['a gateway, no key', 200, 'application/json', noKey, 'TRANSPORT_AUTH', /refused/],
-    ['an answer to another request', 200, 'application/json', answerOf(99), 'TRANSPORT_ANSWER', /no answer/],
-    [
-      'a batch of other answers',
-      200,
-      'application/json',
-      `[${answerOf(99)}]`,
-      'TRANSPORT_ANSWER',
-      /no answer/,
-    ],
-    ['an error of no request with 200', 200, 'application/json', rpcError, 'TRANSPORT_ANSWER', /no answer/],
-    [
-      'an event for another request',
-      200,
-      'text/event-stream',
-      `data: ${answerOf(99)}\n\n`,
-      'TRANSPORT_IO',
-      /ended/,
-    ],
-    ['an error of no request', 400, 'application/json', rpcError, 'TRANSPORT_STATUS', /400: Bad thing$/],
+    ['JSON that is no answer', 200, JSON_TYPE, '{"ok":true}', 'TRANSPORT_ANSWER', /no answer/],
+    ['broken JSON', 200, JSON_TYPE, '{"jsonrpc"', 'TRANSPORT_ANSWER', /no answer/],
+    ['a gateway, wrong key', 200, JSON_TYPE, wrongKey, 'TRANSPORT_AUTH', /refused 200/],
+    ['a gateway, no key', 200, JSON_TYPE, noKey, 'TRANSPORT_AUTH', /refused/],
+    ['an answer to another request', 200, JSON_TYPE, answerOf(99), 'TRANSPORT_ANSWER', /no answer/],
+    ['a batch of other answers', 200, JSON_TYPE, `[${answerOf(99)}]`, 'TRANSPORT_ANSWER', /no answer/],
+    ['an error of no request with 200', 200, JSON_TYPE, rpcError, 'TRANSPORT_ANSWER', /no answer/],
+    ['an event for another request', 200, EVENTS, `data: ${answerOf(99)}\n\n`, 'TRANSPORT_IO', /ended/],
+    ['an error of no request', 400, JSON_TYPE, rpcError, 'TRANSPORT_STATUS', /400: Bad thing$/],
   ]
   for (const [title, status, type, body, code, message] of refused)
     test(`${title} (HTTP ${status}): only that request fails`, async (t) => {

@@ -18,6 +18,7 @@ const long = 'x'.repeat(9000)
 
 /** The reading of a POST with these fields and this body. */
 const posted = (fields: string, body: string): string => `POST /mcp ${fields} "${body}"`
+const inChunks = (body: string): string => posted('host=h,transfer-encoding=chunked', body)
 const a = posted('host=h,content-length=1', 'a')
 
 /** One line in `read` for each complete request. */
@@ -25,11 +26,7 @@ const well: readonly (readonly [name: string, raw: string, read: readonly string
   ['no body', 'GET /health HTTP/1.1\r\nHost: h\r\n\r\n', ['GET /health host=h ""']],
   ['a length', `${POST}Content-Length: 5\r\n\r\nhello`, ['POST /mcp host=h,content-length=5 "hello"']],
   ['a length of nothing', `${POST}Content-Length: 0\r\n\r\n`, ['POST /mcp host=h,content-length=0 ""']],
-  [
-    'chunks',
-    `${chunked}5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n`,
-    [posted('host=h,transfer-encoding=chunked', 'hello world')],
-  ],
+  ['chunks', `${chunked}5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n`, [inChunks('hello world')]],
   [
     'many chunks, and the same again',
     `${chunked}${'1\r\na\r\n'.repeat(100)}0\r\n\r\n`.repeat(2),

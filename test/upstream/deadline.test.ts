@@ -152,13 +152,7 @@ const cases: readonly (readonly [string, (run: Run, call: Call) => void, readonl
     },
     ['1 timeoutMs 6000'],
   ],
-  [
-    'the total time runs',
-    ({ clock }, { deadline }) => {
-      deadline.pause(clock.now())
-    },
-    ['1 totalTimeoutMs 20000'],
-  ],
+  ['total time runs', ({ clock }, { deadline }) => deadline.pause(clock.now()), ['1 totalTimeoutMs 20000']],
   [
     'two questions at once count once, and the last that ends lets it go on',
     ({ clock, deadlines }, call) => {
