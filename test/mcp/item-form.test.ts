@@ -12,12 +12,7 @@ const tool = (more: string): string => `{"name":"t",${S},${more}}`
 const schema = (more: string): string => `{"name":"t","inputSchema":{"type":"object",${more}}}`
 
 /** An item and the result: another text, a fault, or by default the same text. */
-const cases: readonly (readonly [
-  kind: ListKind,
-  item: string,
-  want?: string | RegExp | undefined,
-  outputs?: 'any',
-])[] = [
+const cases: readonly (readonly [ListKind, string, (string | RegExp | undefined)?, 'any'?])[] = [
   ['tools', BARE],
   ['tools', '{"name":"t"}', /^'inputSchema' is missing in 't' of its tools$/],
   ['tools', '{"name":"t","inputSchema":null}', /^'inputSchema' is null in 't'/],

@@ -18,11 +18,8 @@ const sentIn =
   (name: string): string | undefined =>
     sent[name.replace('mcp-param-', '')]
 
-const cases: readonly (readonly [
-  args: string,
-  sent: Readonly<Record<string, string>>,
-  differs: string | undefined,
-])[] = [
+/** The arguments, the fields, and the field that differs. */
+const cases: readonly (readonly [string, Readonly<Record<string, string>>, string | undefined])[] = [
   ['{"region":"eu"}', { region: 'eu' }, undefined],
   ['{"region":"eu","region":"us"}', { region: 'us' }, undefined],
   ['{"region":"eu","region":"us"}', { region: 'eu' }, 'mcp-param-region'],
@@ -53,12 +50,8 @@ const typed = paramHeaders(
   ),
 )
 
-const ofTypes: readonly (readonly [
-  title: string,
-  args: object,
-  sent: Readonly<Record<string, string>>,
-  differs: string | undefined,
-])[] = [
+/** The title, the arguments, the fields, and the field that differs. */
+const ofTypes: readonly [string, object, Readonly<Record<string, string>>, string | undefined][] = [
   [
     'all that is given',
     { region: 'eu', size: 42, deep: { on: true } },

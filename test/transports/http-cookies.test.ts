@@ -4,12 +4,8 @@ import { answerOf, connect, json, scripted, testLimits } from './support/scripte
 
 const PAST = 'Expires=Thu, 01 Jan 1970 00:00:00 GMT'
 
-const cases: readonly (readonly [
-  title: string,
-  configured: string | undefined,
-  set: readonly string[],
-  sent: string | undefined,
-])[] = [
+/** The title, the configured cookies, those that the server sets, and those that the client sends. */
+const cases: readonly (readonly [string, string | undefined, readonly string[], string | undefined])[] = [
   ['one', undefined, ['a=1; Path=/; HttpOnly'], 'a=1'],
   ['the last of a name', undefined, ['a=1', 'b=2', 'a=3; Secure'], 'a=3; b=2'],
   ['what is no cookie', undefined, ['a', 'a b=1', 'a=1,2'], undefined],

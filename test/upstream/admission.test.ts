@@ -43,13 +43,8 @@ const SHARED = 1
 const REFUSED = (count: number): string =>
   `'s' cannot be started: ${count} processes run already, which is processesMax`
 
-const cases: readonly (readonly [
-  title: string,
-  idle: readonly (number | undefined)[],
-  isCalled: boolean,
-  answer: string,
-  gone: readonly number[],
-])[] = [
+/** The title, the idle times, whether a call waits, the answer, and the ended processes. */
+const cases: readonly [string, readonly (number | undefined)[], boolean, string, readonly number[]][] = [
   ['the one that has been idle for longest', [undefined, 9, 8], true, 'admitted', [2]],
   ['one client before that of several', [SHARED, 9], true, 'admitted', [1]],
   ['several clients', [SHARED, undefined], true, 'admitted', [0]],

@@ -36,13 +36,8 @@ const attribution = (clock: { now(): number }): Attribution =>
 
 const [ann, bob, everybody] = [client(1), client(2), client(3, true)]
 
-const cases: readonly (readonly [
-  title: string,
-  abandoned: Call,
-  afterMs: number,
-  next: ClientPort,
-  asks: boolean,
-])[] = [
+/** The title, the abandoned call, the time since then, the next client, and whether the call may concern it. */
+const cases: readonly (readonly [string, Call, number, ClientPort, boolean])[] = [
   ['of another client', call(ann), 0, bob, true],
   ['of the same client', call(ann), 0, ann, false],
   ['of clients that share a principal', call(everybody), 0, everybody, true],

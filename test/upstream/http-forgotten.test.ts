@@ -12,13 +12,7 @@ const rpc = (id: unknown, code: number, message: string): string =>
 const forgotten = /has forgotten the session \(HTTP \d+\)/
 
 /** The status and the body of the refusal, how often the call arrives when it is always refused so, and the error. */
-const cases: readonly (readonly [
-  title: string,
-  status: number,
-  body: (id: unknown) => string,
-  times: number,
-  told: RegExp,
-])[] = [
+const cases: readonly (readonly [string, number, (id: unknown) => string, number, RegExp])[] = [
   [
     'a tool that knows sessions of its own, with 400',
     400,

@@ -37,12 +37,8 @@ function toolCalled(name: string): ListItem {
 }
 
 describe('patterns', () => {
-  const cases: readonly (readonly [
-    allow: readonly string[] | undefined,
-    deny: readonly string[],
-    uri: string,
-    isShown: boolean,
-  ])[] = [
+  /** `allow`, `deny`, a URI, and whether a client sees the URI. */
+  const cases: readonly (readonly [readonly string[] | undefined, readonly string[], string, boolean])[] = [
     [undefined, [], 'a', true],
     [[], [], 'a', false],
     [['a'], [], 'a', true],
