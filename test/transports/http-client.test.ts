@@ -60,19 +60,17 @@ describe('one answer', () => {
       assert.equal(server.seen.length, 1)
     })
 
-  test('JSON, with the bytes as they are', async (t) => {
-    const body = '{ "id": 1,\r\n "jsonrpc": "2.0",\n "result": {"n": 12345678901234567890, "n": 1.0} }'
-    const server = await scripted(t, (_seen, response) => json(response, body))
-    const { heard } = await called(t, server.url)
-    assert.deepEqual([heard.messages, heard.during], [[body], ['1']])
-    assert.deepEqual(heard.wire[0], 'out {"jsonrpc":"2.0","id":1,"method":"work","params":{}}\n')
-  })
-
-  test('JSON behind a byte order mark', async (t) => {
-    const server = await scripted(t, (seen, response) => json(response, `\u{feff}${answerOf(seen.id)}`))
-    const { heard } = await called(t, server.url)
-    assert.deepEqual(heard.messages, [answerOf(1)])
-  })
+  const odd = '{ "id": 1,\r\n "jsonrpc": "2.0",\n "result": {"n": 12345678901234567890, "n": 1.0} }'
+  for (const [title, body] of [
+    ['with the bytes as they are', odd],
+    ['behind a byte order mark', `\u{feff}${odd}`],
+  ] as const)
+    test(`JSON, ${title}`, async (t) => {
+      const server = await scripted(t, (_seen, response) => json(response, body))
+      const { heard } = await called(t, server.url)
+      assert.deepEqual([heard.messages, heard.during], [[odd], ['1']])
+      assert.deepEqual(heard.wire[0], 'out {"jsonrpc":"2.0","id":1,"method":"work","params":{}}\n')
+    })
 
   for (const pieceBytes of [1, 5000, 65_536, 1_000_000])
     test(`long JSON in pieces of ${pieceBytes} bytes, for who takes it in parts`, async (t) => {

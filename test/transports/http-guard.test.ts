@@ -317,9 +317,7 @@ describe('a token', () => {
       assert.equal((await send(port, { path, method: 'GET' })).status, status, path)
     assert.equal((await send(port, { method: 'OPTIONS' })).status, 204)
   })
-})
 
-describe('a token', () => {
   const limits = { connectionsMax: 10 }
 
   test('is judged for each request, also on a kept connection whose head is the same', async (t) => {
