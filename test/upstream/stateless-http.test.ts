@@ -153,36 +153,32 @@ test('a call that the server refuses for a header field is made once more, with 
   assert.equal(calls, 4)
 })
 
-test('changes are listened for on a stream of their own, again when that breaks', async (t) => {
+/** A server that honours each subscription, and a client that has listed its tools. */
+async function listenedTo(t: Scope, capabilities: string) {
   const streams: ServerResponse[] = []
   const ids: unknown[] = []
-  const script = await scripted(
-    t,
-    stateless(
-      (seen, response) => {
-        if (seen.rpc !== 'subscriptions/listen') return json(response, answerOf(seen.id, DONE))
-        const meta = JSON.stringify({ [key('subscriptionId')]: seen.id })
-        ids.push(seen.id)
-        streams.push(response)
-        const ack = `{"notifications":{"toolsListChanged":true},"_meta":${meta}}`
-        return events(
-          response,
-          `data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":${ack}}\n\n`,
-        )
-      },
-      marked,
-      '{"tools":{"listChanged":true}}',
-    ),
-    { isAsked: true },
+  const handler = stateless(
+    (seen, response) => {
+      if (seen.rpc !== 'subscriptions/listen') return json(response, answerOf(seen.id, DONE))
+      ids.push(seen.id)
+      streams.push(response)
+      const honoured = JSON.stringify(at(parsed(seen.body), 'params', 'notifications'))
+      events(response, eventOf('subscriptions/acknowledged', seen.id, `"notifications":${honoured},`))
+    },
+    marked,
+    capabilities,
   )
+  const script = await scripted(t, handler, { isAsked: true })
   const { client } = await proxyTo(t, script)
   await client.request('tools/list')
   await until(() => streams.length === 1)
+  return { client, script, streams, ids }
+}
+
+test('changes are listened for on a stream of their own, again when that breaks', async (t) => {
+  const { client, script, streams, ids } = await listenedTo(t, '{"tools":{"listChanged":true}}')
   const reads = posted(script, 'tools/list').length
-  const meta = JSON.stringify({ [key('subscriptionId')]: ids[0] })
-  streams[0]?.write(
-    `data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":${meta}}}\n\n`,
-  )
+  streams[0]?.write(eventOf('tools/list_changed', ids[0]))
   await until(() => posted(script, 'tools/list').length > reads)
   const again = posted(script, 'tools/list').length
   streams[0]?.destroy()
@@ -192,30 +188,9 @@ test('changes are listened for on a stream of their own, again when that breaks'
   assert.deepEqual(failure(await client.call('s__nothing'))[0], -32601)
 })
 
-test('what is said on the stream of one request when another has taken its place is heard, and then the stream is closed', async (t) => {
-  const streams: ServerResponse[] = []
-  const ids: unknown[] = []
-  const script = await scripted(
-    t,
-    stateless(
-      (seen, response) => {
-        if (seen.rpc !== 'subscriptions/listen') return json(response, answerOf(seen.id, DONE))
-        ids.push(seen.id)
-        streams.push(response)
-        const honoured = JSON.stringify(at(parsed(seen.body), 'params', 'notifications'))
-        return events(
-          response,
-          eventOf('subscriptions/acknowledged', seen.id, `"notifications":${honoured},`),
-        )
-      },
-      marked,
-      '{"tools":{"listChanged":true},"resources":{"subscribe":true}}',
-    ),
-    { isAsked: true },
-  )
-  const { client } = await proxyTo(t, script)
-  await client.request('tools/list')
-  await until(() => streams.length === 1)
+test('a notification on the stream of a request that another has replaced counts, and then the stream is closed', async (t) => {
+  const capabilities = '{"tools":{"listChanged":true},"resources":{"subscribe":true}}'
+  const { client, script, streams, ids } = await listenedTo(t, capabilities)
   await client.request('resources/subscribe', { uri: 'file:///a' })
   await until(() => streams.length === 2)
   const reads = posted(script, 'tools/list').length
