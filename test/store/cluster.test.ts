@@ -12,13 +12,6 @@ import { until } from './store-contract.js'
 
 const secret = 'the secret of all instances'
 
-/** A clock on which leases of seconds end soon. */
-const FASTER = 20
-const quickClock: typeof realClock = {
-  now: () => realClock.now() * FASTER,
-  setTimer: (delayMs, fire) => realClock.setTimer(delayMs / FASTER, fire),
-}
-
 type Instance = Awaited<ReturnType<typeof instance>>
 
 /** One end of a channel, and the bytes that it received. */
@@ -48,12 +41,12 @@ class End implements PeerSink {
 }
 
 async function instance(scope: Scope, shared: SharedMemory, label: string, log: string[] = [], key = secret) {
-  const store = new MemoryStore(shared, quickClock)
+  const store = new MemoryStore(shared, realClock)
   const cluster = new Cluster({
     label,
     store,
     secrets: () => [key],
-    runtime: quickClock,
+    runtime: realClock,
     log: ({ message }) => log.push(message),
   })
   /** The ends of the channels that other instances have opened, and the messages to all instances. */
@@ -230,7 +223,7 @@ describe('messages', () => {
     test(`${title} are dropped`, async (t) => {
       const { shared, a, b } = await pair(t)
       const seen: Buffer[] = []
-      const spy = new MemoryStore(shared, quickClock)
+      const spy = new MemoryStore(shared, realClock)
       await spy.receive('b', (message) => seen.push(message))
       a.cluster.tellAll(Buffer.from('once'))
       await until(() => seen.length === 1 && b.told.length === 1)
