@@ -4,10 +4,10 @@
 //   node http-forwarder.js --port N -- COMMAND [ARG…]     HTTP -> stdio
 //   node http-forwarder.js --to URL                       stdio -> HTTP
 //
-// HTTP to HTTP is two pipes and the header fields unchanged. Where one end is
-// lines, a line is a body: what is asked over HTTP finds its answer by the bytes
-// of its id, which is looked for with indexOf, at the start or at the end, and needs every id to be in flight
-// once. It has no sessions, no limits and no checks.
+// HTTP to HTTP is two pipes and the header fields unchanged. If one end is
+// lines, a line is a body. A request over HTTP finds its answer by the bytes of
+// its id, which indexOf finds at the start or at the end, so that every id must
+// be in flight once. The forwarder has no sessions, no limits and no checks.
 
 import { Agent, type IncomingMessage, type ServerResponse, createServer, request } from 'node:http'
 import type { Readable, Writable } from 'node:stream'

@@ -1,9 +1,9 @@
-// The limit of raw sockets over HTTP: a message is written as soon as it is whole, and nothing is checked.
+// The limit of raw sockets over HTTP: a whole message leaves immediately, and nothing is checked.
 //
 //   node http-raw.js --port N --to URL              HTTP -> HTTP
 //   node http-raw.js --port N -- COMMAND [ARG…]     HTTP -> stdio
 //
-// HTTP to HTTP is two sockets for each client: every message is cut by its Content-Length and leaves unchanged. Where
+// HTTP to HTTP is two sockets for each client: every message is cut by its Content-Length and leaves unchanged. If
 // one end is lines, a body is a line, and an answer finds its request by the bytes of its id, as in `http-forwarder.ts`.
 
 import { type Socket, connect, createServer } from 'node:net'

@@ -86,9 +86,8 @@ function toolList(toolCount: number): unknown[] {
     { name: 'swallow', description: 'Returns the length of the text in bytes.', inputSchema: text },
     { name: 'blob', description: 'Returns a text of size bytes.', inputSchema: size },
   ]
-  for (let n = tools.length; n < toolCount; n += 1) {
+  for (let n = tools.length; n < toolCount; n += 1)
     tools.push({ name: `tool_${n}`, description: `Tool ${n} of the bench server.`, inputSchema: text })
-  }
   return tools
 }
 

@@ -3,8 +3,8 @@
 //   node server.js [--tools N]
 //
 // Calls are recognised by comparing bytes at known offsets and answered from
-// prepared bytes, with the id where the call has it; only the handshake and the lists go through JSON.parse. What
-// one read brings is answered with one write. With 64 in flight a call costs about
+// prepared bytes, with the id where the call has it; only the handshake and the lists go through JSON.parse. All
+// calls of one read are answered with one write. With 64 in flight a call costs about
 // 1 µs of processor time here, most of it its share of the system calls (0.6 µs with
 // 1,000 in flight), and a blob one small write and a reference to a shared buffer.
 

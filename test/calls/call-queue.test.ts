@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import type { Call } from '../../src/calls/call.js'
 import { CallQueue } from '../../src/calls/call-queue.js'
 import { realClock } from '../../src/runtime/deadline.js'
@@ -20,24 +20,20 @@ function queueOf(calls: readonly Call[]): CallQueue<string> {
 
 const other = { ...nobody, serial: 2 }
 
-describe('calls wait in the order in which they came to the proxy', () => {
-  const cases: readonly [title: string, calls: readonly Call[], order: readonly string[]][] = [
-    ['one after the other', [call('a', 1, 1), call('b', 2, 2)], ['a', 'b']],
-    ['one that comes back', [call('b', 2, 2), call('c', 3, 3), call('a', 1, 1)], ['a', 'b', 'c']],
-    ['at the same time', [call('b', 1, 2), call('c', 1, 3), call('a', 1, 1)], ['a', 'b', 'c']],
-    ['of two clients at the same time', [call('a', 1, 7), call('b', 1, 1, other)], ['a', 'b']],
-    ['all that come back', [call('c', 3, 3), call('b', 2, 2), call('a', 1, 1)], ['a', 'b', 'c']],
-  ]
-  for (const [title, calls, order] of cases)
-    test(title, () => {
-      const names = order.map((name) => JSON.stringify(name))
-      assert.deepEqual(
-        [...queueOf(calls)].map(([, value]) => value),
-        names,
-      )
-      assert.deepEqual(queueOf(calls).takeAll(), names)
-    })
-})
+const cases: readonly [title: string, calls: readonly Call[], order: readonly string[]][] = [
+  ['one after the other', [call('a', 1, 1), call('b', 2, 2)], ['a', 'b']],
+  ['one that comes back', [call('b', 2, 2), call('c', 3, 3), call('a', 1, 1)], ['a', 'b', 'c']],
+  ['at the same time', [call('b', 1, 2), call('c', 1, 3), call('a', 1, 1)], ['a', 'b', 'c']],
+  ['of two clients at the same time', [call('a', 1, 7), call('b', 1, 1, other)], ['a', 'b']],
+  ['all that come back', [call('c', 3, 3), call('b', 2, 2), call('a', 1, 1)], ['a', 'b', 'c']],
+]
+for (const [title, calls, order] of cases)
+  test(`calls wait in the order in which they came to the proxy: ${title}`, () => {
+    const names = order.map((name) => JSON.stringify(name))
+    const found = [...queueOf(calls)].map(([, value]) => value)
+    assert.deepEqual(found, names)
+    assert.deepEqual(queueOf(calls).takeAll(), names)
+  })
 
 test('a call that waits again while the others are looked at keeps its place', () => {
   const [first, second] = [call('a', 1, 1), call('b', 1, 2)]

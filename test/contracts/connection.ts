@@ -174,10 +174,8 @@ export function holdsConnectionContract(
       if (i % 7 === 0) await turn()
     }
     await far.seen('message', 100)
-    assert.deepEqual(
-      kept.map((line) => `message ${line.toString()}`),
-      far.events,
-    )
+    const found = kept.map((line) => `message ${line.toString()}`)
+    assert.deepEqual(found, far.events)
   })
 
   holds(

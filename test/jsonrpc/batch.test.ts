@@ -14,10 +14,8 @@ const batches: [batch: string, messages: string[]][] = [
 test('the messages of a batch, each a line of its own', () => {
   for (const [batch, messages] of batches) {
     const lines = splitBatch(toLine(batch))
-    assert.deepEqual(
-      lines.map((line) => line.toString()),
-      messages,
-    )
+    const found = lines.map((line) => line.toString())
+    assert.deepEqual(found, messages)
     for (const line of lines)
       assert.equal(Buffer.from(line.buffer, line.byteOffset + line.length, 1)[0], 0x0a)
   }
@@ -34,8 +32,7 @@ const refused: [batch: string, code: FrameErrorCode][] = [
 ]
 
 test('refuses what is no batch, an empty one, and one message too many', () => {
-  for (const [batch, code] of refused) {
+  for (const [batch, code] of refused)
     assert.throws(() => splitBatch(toLine(batch)), { name: 'FrameError', code }, batch.slice(0, 40))
-  }
   assert.equal(splitBatch(toLine(`[${'1,'.repeat(99)}1]`)).length, 100)
 })

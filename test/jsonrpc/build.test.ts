@@ -17,6 +17,8 @@ const seven = numericId(7)
 const text = readId(toLine('"a\\u0062"'), 0, 9)
 const error = { code: -32601, message: 'no "such"\n\u2028method \ud800' }
 
+const plain = { code: 1, message: '' }
+
 /** `want` omits `jsonrpc`. */
 const cases: [title: string, message: Message, want: string][] = [
   ['a request', buildRequest(seven, 'ping'), '{"id":7,"method":"ping"}'],
@@ -29,31 +31,15 @@ const cases: [title: string, message: Message, want: string][] = [
   ['a notification with params', buildNotification('n', '{}'), '{"method":"n","params":{}}'],
   ['a result', buildResult(seven, '{"a":"é"}'), '{"id":7,"result":{"a":"é"}}'],
   ['a result from bytes', buildResult(seven, Buffer.from('[1.0]')), '{"id":7,"result":[1.0]}'],
-  [
-    'a result in parts',
-    buildResult(seven, [Buffer.from('[1'), Buffer.from('.0]')]),
-    '{"id":7,"result":[1.0]}',
-  ],
+  ['a split result', buildResult(seven, [Buffer.from('[1'), Buffer.from('.0]')]), '{"id":7,"result":[1.0]}'],
   [
     'an error',
     buildError(seven, error),
     '{"id":7,"error":{"code":-32601,"message":"no \\"such\\"\\n\u2028method \\ud800"}}',
   ],
-  [
-    'an error with data',
-    buildError(seven, { code: 1, message: '', data: '{"a":1}' }),
-    '{"id":7,"error":{"code":1,"message":"","data":{"a":1}}}',
-  ],
-  [
-    'an error without an id',
-    buildError(undefined, { code: 1, message: '' }),
-    '{"id":null,"error":{"code":1,"message":""}}',
-  ],
-  [
-    'an error without an id, where null is none',
-    buildError(undefined, { code: 1, message: '' }, 'omit'),
-    '{"error":{"code":1,"message":""}}',
-  ],
+  ['data', buildError(seven, { ...plain, data: '7' }), '{"id":7,"error":{"code":1,"message":"","data":7}}'],
+  ['an error without an id', buildError(undefined, plain), '{"id":null,"error":{"code":1,"message":""}}'],
+  ['an error without id and null', buildError(undefined, plain, 'omit'), '{"error":{"code":1,"message":""}}'],
 ]
 
 test('what the proxy says is one readable message on one line', () => {

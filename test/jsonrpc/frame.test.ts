@@ -150,53 +150,21 @@ test('one less is accepted', () => {
   frameOf(`{"jsonrpc":"2.0","id":1,"method":"${'m'.repeat(256)}"}`)
 })
 
+/** Characters that some readers of JSON take for `s` and `k`. */
+const [s, k] = ['\u017f', '\u212a']
+
 /** Members that two parsers can read differently, in each of the objects that determine the route of a message. */
-const smuggled: [place: 'envelope' | 'params' | 'meta', members: string][] = [
-  ['envelope', '"method":"other"'],
-  ['envelope', '"Method":"other"'],
-  ['envelope', '"METHOD":"other"'],
-  ['envelope', '"m\\u0065thod":"other"'],
-  ['envelope', '"\\u004dethod":"other"'],
-  ['envelope', '"method\\u0000":"other"'],
-  ['envelope', '"method\\u0000x":"other"'],
-  ['envelope', '"jsonrpc":"2.0"'],
-  ['envelope', '"jsonRPC":"1.0"'],
-  ['envelope', '"j\u017fonrpc":"1.0"'],
-  ['envelope', '"j\\u017fonrpc":"1.0"'],
-  ['envelope', '"params":{}'],
-  ['envelope', '"Params":{"name":"other"}'],
-  ['envelope', '"param\u017f":{"name":"other"}'],
-  ['envelope', '"Result":1'],
-  ['envelope', '"re\u017fult":1'],
-  ['envelope', '"ERROR":1'],
-  ['envelope', '"x":1,"x":2'],
-  ['envelope', '"x":1,"X":2'],
-  ['envelope', '"x":1,"\\u0078":2'],
-  ['params', '"name":"other"'],
-  ['params', '"Name":"other"'],
-  ['params', '"n\\u0061me":"other"'],
-  ['params', '"name\\u0000":"other"'],
-  ['params', '"Arguments":{}'],
-  ['params', '"argument\u017f":{}'],
-  ['params', '"URI":"file:///other"'],
-  ['params', '"uri":"a","uri":"b"'],
-  ['params', '"Cursor":""'],
-  ['params', '"ref":{},"Ref":{}'],
-  ['params', '"requestid":1'],
-  ['params', '"progressTo\u212aen":1'],
-  ['params', '"progresstoken":1'],
-  ['params', '"_Meta":{}'],
-  ['params', '"_meta":{}'],
-  ['params', '"_met\\u0061":{"progressToken":1}'],
-  ['params', '"x":1,"x":1'],
-  ['meta', '"progressToken":2'],
-  ['meta', '"progresstoken":2'],
-  ['meta', '"progressTo\u212aen":2'],
-  ['meta', '"progressTo\\u212aen":2'],
-  ['meta', '"progre\u017f\u017fToken":2'],
-  ['meta', '"io.example/a":1,"IO.example/a":2'],
-  ['meta', '"a":1,"a":1'],
-]
+const smuggled: Readonly<Record<string, string>> = {
+  envelope: String.raw`"method":"other" "Method":"other" "METHOD":"other" "m\u0065thod":"other" "\u004dethod":"other"
+    "method\u0000":"other" "method\u0000x":"other" "jsonrpc":"2.0" "jsonRPC":"1.0" "j${s}onrpc":"1.0"
+    "j\u017fonrpc":"1.0" "params":{} "Params":{"name":"other"} "param${s}":{"name":"other"} "Result":1 "re${s}ult":1
+    "ERROR":1 "x":1,"x":2 "x":1,"X":2 "x":1,"\u0078":2`,
+  params: String.raw`"name":"other" "Name":"other" "n\u0061me":"other" "name\u0000":"other" "Arguments":{}
+    "argument${s}":{} "URI":"file:///other" "uri":"a","uri":"b" "Cursor":"" "ref":{},"Ref":{} "requestid":1
+    "progressTo${k}en":1 "progresstoken":1 "_Meta":{} "_meta":{} "_met\u0061":{"progressToken":1} "x":1,"x":1`,
+  meta: String.raw`"progressToken":2 "progresstoken":2 "progressTo${k}en":2 "progressTo\u212aen":2
+    "progre${s}${s}Token":2 "io.example/a":1,"IO.example/a":2 "a":1,"a":1`,
+}
 
 function call(place: string, members: string): string {
   const at = (here: string): string => (here === place ? `,${members}` : '')
@@ -210,26 +178,18 @@ test('refuses every member that two parsers can read differently', () => {
   frameOf(call('envelope', '"x":1,"y":2'))
   frameOf(call('params', '"nam":1,"names":2'))
   frameOf(call('meta', '"name":1,"id":2'))
-  for (const [place, members] of smuggled) {
-    const error = refusal(call(place, members))
-    assert.deepEqual(
-      [error.code, error.id, error.unreadable],
-      ['FRAME_AMBIGUOUS', '1', false],
-      `${place}: ${members}`,
-    )
-    assert.match(error.message, /^'[\x20-\x7e]*' /)
-  }
+  for (const [place, all] of Object.entries(smuggled))
+    for (const members of all.split(/\s+/)) {
+      const { code, id, unreadable, message } = refusal(call(place, members))
+      assert.deepEqual([code, id, unreadable], ['FRAME_AMBIGUOUS', '1', false], `${place}: ${members}`)
+      assert.match(message, /^'[\x20-\x7e]*' /)
+    }
 })
 
 test('answers are held to the same', () => {
-  for (const members of [
-    '"Result":1',
-    '"result":1',
-    '"re\u017fult":2',
-    '"Error":{}',
-    '"ID":2',
-    '"\\u0069d":2',
-  ]) {
+  for (const members of String.raw`"Result":1 "result":1 "re${s}ult":2 "Error":{} "ID":2 "\u0069d":2`.split(
+    ' ',
+  )) {
     const error = refusal(`{"jsonrpc":"2.0","id":1,"result":1,${members}}`)
     assert.deepEqual([error.code, error.id], ['FRAME_AMBIGUOUS', undefined], members)
   }

@@ -69,9 +69,7 @@ test('knows the id of a long message where it is among the first members or the 
 })
 
 test('finds only the id at the top level, for all chunks', () => {
-  for (const [title, text, id, isCall = false] of cases) {
-    for (const size of [1, 2, 3, 7, 64 * 1024]) {
+  for (const [title, text, id, isCall = false] of cases)
+    for (const size of [1, 2, 3, 7, 64 * 1024])
       assert.deepEqual(find(text, size), [id, isCall], `${title}, in chunks of ${size}`)
-    }
-  }
 })

@@ -37,7 +37,7 @@ function pieces(bytes: Buffer, size: number): Buffer[] {
   )
 }
 
-for (const [title, text, want] of cases) {
+for (const [title, text, want] of cases)
   test(`finds ${title}`, () => {
     const bytes = Buffer.from(text)
     const spans = longStrings([bytes], 128)
@@ -50,7 +50,6 @@ for (const [title, text, want] of cases) {
     const strings = pairs.map(([start, end]) => bytes.toString('latin1', start, end))
     assert.deepEqual(spans && strings, want)
   })
-}
 
 test('parts of several texts that come in turn', () => {
   const texts = ['é', '"', '\\u00e9'].map((text, i) =>

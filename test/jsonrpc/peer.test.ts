@@ -4,19 +4,14 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import type { Connection, MessageHead, Reply, Sink } from '../../src/jsonrpc/connection.js'
 import { type FrameError, TransportError } from '../../src/jsonrpc/jsonrpc-errors.js'
-import {
-  type NotificationFrame,
-  type RequestFrame,
-  type ResponseFrame,
-  readFrame,
-} from '../../src/jsonrpc/frame.js'
+import { type NotificationFrame, type RequestFrame, type ResponseFrame } from '../../src/jsonrpc/frame.js'
 import { type Line, toLine } from '../../src/jsonrpc/line.js'
 import { type PendingAnswer, Peer, type PeerOptions, type PeerOwner } from '../../src/jsonrpc/peer.js'
 import { type RequestId, numericId, readId } from '../../src/jsonrpc/request-id.js'
 import { LongLine, readLong } from '../../src/jsonrpc/long-line.js'
-import { longStrings } from '../../src/jsonrpc/long-strings.js'
 import { type Edit, splice, type Message } from '../../src/jsonrpc/splice.js'
 import { headIn } from '../transports/support/sending.js'
+import { errorOf, inTwoParts, notificationOf, requestOf, resultOf } from './support/frames.js'
 
 class Entry {
   readonly name: string
@@ -135,18 +130,6 @@ function scene(options: Partial<PeerOptions> = {}): Scene {
   return { script, diary, peer }
 }
 
-function request(text: string): RequestFrame {
-  const frame = readFrame(toLine(text))
-  assert.ok(frame.kind === 'request')
-  return frame
-}
-
-function notification(text: string): NotificationFrame {
-  const frame = readFrame(toLine(text))
-  assert.ok(frame.kind === 'notification')
-  return frame
-}
-
 function id(text: string): RequestId {
   return readId(toLine(text), 0, text.length)
 }
@@ -164,11 +147,7 @@ const arrivals: [title: string, text: string, events: string[]][] = [
   ['an error that names no request', '{"jsonrpc":"2.0","error":{}}', ['stray error undefined']],
   ['a batch', ' [{"a":1}]', ['batch  [{"a":1}]']],
   ['junk', 'junk', ['malformed FRAME_SYNTAX 4']],
-  [
-    'an ambiguous message',
-    '{"jsonrpc":"2.0","id":1,"method":"m","Method":"n"}',
-    ['malformed FRAME_AMBIGUOUS 50'],
-  ],
+  ['ambiguous names', '{"jsonrpc":"2.0","id":1,"method":"m","Method":"n"}', ['malformed FRAME_AMBIGUOUS 50']],
   ['white space only', ' \t', []],
 ]
 
@@ -182,22 +161,14 @@ test('hands each message to its owner', () => {
 
 /** Bytes that arrive while request 1 waits, and the first event at the owner. */
 const answersAsTheyAre: [title: string, bytes: string | Buffer, event: string][] = [
-  [
-    'in Latin-1',
-    Buffer.from('{"jsonrpc":"2.0","id":1,"result":"caf\xe9"}', 'latin1'),
-    'failed a TRANSPORT_ANSWER',
-  ],
+  ['Latin-1', Buffer.from('{"jsonrpc":"2.0","id":1,"result":"\xe9"}', 'latin1'), 'failed a TRANSPORT_ANSWER'],
   ['in UTF-16', Buffer.from('{"jsonrpc":"2.0","id":1,"result":"é"}', 'utf16le'), 'failed a TRANSPORT_ANSWER'],
   ['behind text', 'Ready. {"jsonrpc":"2.0","id":1,"result":{}}', 'failed a TRANSPORT_ANSWER'],
   ['behind a progress bar', '99%\r{"jsonrpc":"2.0","result":{},"id":1}', 'failed a TRANSPORT_ANSWER'],
   ['before text', '{"jsonrpc":"2.0","result":{},"id":1} npm notice', 'failed a TRANSPORT_ANSWER'],
   ['without its end', '{"jsonrpc":"2.0","id":1,"result":{"a":', 'failed a TRANSPORT_ANSWER'],
   ['without jsonrpc', '{"id":1,"result":{}}', 'failed a TRANSPORT_ANSWER'],
-  [
-    'with a result and an error',
-    '{"jsonrpc":"2.0","id":1,"result":{},"error":null}',
-    'failed a TRANSPORT_ANSWER',
-  ],
+  ['with two outcomes', '{"jsonrpc":"2.0","id":1,"result":{},"error":null}', 'failed a TRANSPORT_ANSWER'],
   ['with the id as text', '{"jsonrpc":"2.0","id":"1","result":{}}', 'result "1" for a'],
   ['with a null id', '{"jsonrpc":"2.0","id":null,"error":{}}', 'error undefined for a'],
   ['without an id', '{"jsonrpc":"2.0","error":{}}', 'error undefined for a'],
@@ -209,7 +180,7 @@ const answersAsTheyAre: [title: string, bytes: string | Buffer, event: string][]
 test('an answer that can be recognised ends its request, however it is written', () => {
   for (const [title, bytes, event] of answersAsTheyAre) {
     const { script, diary, peer } = scene()
-    peer.forward(request('{"jsonrpc":"2.0","id":"c","method":"m"}'), [], entry)
+    peer.forward(requestOf('{"jsonrpc":"2.0","id":"c","method":"m"}'), [], entry)
     script.sink?.message(toLine(bytes))
     assert.equal(diary.events[0], event, title)
   }
@@ -218,14 +189,14 @@ test('an answer that can be recognised ends its request, however it is written',
 test('an answer with two ids ends both requests', () => {
   const { script, diary, peer } = scene()
   for (const each of [entry, new Entry('b')])
-    peer.forward(request('{"jsonrpc":"2.0","id":"c","method":"m"}'), [], each)
+    peer.forward(requestOf('{"jsonrpc":"2.0","id":"c","method":"m"}'), [], each)
   script.sink?.message(toLine('{"jsonrpc":"2.0","id":1,"id":2,"result":{}}'))
   assert.deepEqual(diary.events.slice(0, 2), ['failed a TRANSPORT_ANSWER', 'failed b TRANSPORT_ANSWER'])
 })
 
 test('an error without an id ends no request that it need not be about', () => {
   const { script, diary, peer } = scene()
-  const frame = request('{"jsonrpc":"2.0","id":"c","method":"m"}')
+  const frame = requestOf('{"jsonrpc":"2.0","id":"c","method":"m"}')
   const says = (): void => script.says('{"jsonrpc":"2.0","id":null,"error":{}}')
   peer.notify('n')
   peer.forward(frame, [], entry)
@@ -237,15 +208,14 @@ test('an error without an id ends no request that it need not be about', () => {
 
 test('an error without an id is forwarded with the id of its request', () => {
   const { script, peer } = scene()
-  const frame = readFrame(toLine(' {"jsonrpc":"2.0","error":{}}'))
-  assert.ok(frame.kind === 'error')
+  const frame = errorOf(' {"jsonrpc":"2.0","error":{}}')
   peer.answer(frame, [], id('"c"'))
   assert.deepEqual(script.sent, [' {"id":"c","jsonrpc":"2.0","error":{}}'])
 })
 
 test('forwards a request under an id of this connection, and its answer finds the entry', () => {
   const { script, diary, peer } = scene()
-  const frame = request('{"jsonrpc":"2.0", "id":"c","method":"m","params":{"n":1.0}}')
+  const frame = requestOf('{"jsonrpc":"2.0", "id":"c","method":"m","params":{"n":1.0}}')
   assert.equal(peer.forward(frame, [], entry), '1')
   assert.deepEqual(script.sent, ['{"jsonrpc":"2.0", "id":1,"method":"m","params":{"n":1.0}}'])
   assert.equal(peer.entry(id('1')), entry)
@@ -259,7 +229,7 @@ test('forwards a request under an id of this connection, and its answer finds th
 test('the progress token of a request is its id, and a second request has other ones', () => {
   const { script, peer } = scene()
   const text = '{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":"t"}}}'
-  const ids = [entry, new Entry('b')].map((each) => peer.forward(request(text), [], each))
+  const ids = [entry, new Entry('b')].map((each) => peer.forward(requestOf(text), [], each))
   assert.deepEqual(ids, ['1', '2'])
   assert.deepEqual(
     script.sent,
@@ -269,8 +239,7 @@ test('the progress token of a request is its id, and a second request has other 
 
 test('an answer goes back under the bytes of the id that its asker wrote', () => {
   const { script, peer } = scene()
-  const frame = readFrame(toLine('{"jsonrpc":"2.0","result":{"x":1.0},"id":17}'))
-  assert.ok(frame.kind === 'result')
+  const frame = resultOf('{"jsonrpc":"2.0","result":{"x":1.0},"id":17}')
   peer.answer(frame, [], id('1.0'))
   peer.answer(frame, [{ start: 31, end: 34, bytes: Buffer.from('2'), why: 'name' }], id('"s"'))
   peer.answer(frame, [], id('17'))
@@ -283,8 +252,10 @@ test('an answer goes back under the bytes of the id that its asker wrote', () =>
 
 test('the connection gets the same head of each message as a reader of its bytes', () => {
   const { script, peer } = scene({ inflightMax: 9 })
-  const frame = request('{"jsonrpc":"2.0","id":"c","method":"m"}')
-  const cancel = notification('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
+  const frame = requestOf('{"jsonrpc":"2.0","id":"c","method":"m"}')
+  const cancel = notificationOf(
+    '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}',
+  )
   peer.forward(frame, [], entry)
   peer.forward(frame, [], entry)
   peer.ask('own')
@@ -307,7 +278,7 @@ test('what is about a request leaves on the way back of that request', () => {
     tell: (_message, { method }) => void told.push(method),
     isCancelledByClosing: false,
   }
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, reply)
+  peer.forward(requestOf('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, reply)
   peer.notify('notifications/n', undefined, { reply })
   assert.deepEqual(told, ['m', 'notifications/n'])
   assert.deepEqual(script.sent, [])
@@ -327,21 +298,18 @@ test('no line break leaves, so nothing can hide behind one', () => {
   })
   const hidden = '{"jsonrpc":"2.0","id":9,"method":"tools/call"}'
   const text = `{"jsonrpc":"2.0","id":1,"method":"m","params":{"arguments":\r${hidden}\n}}`
-  peer.forward(request(text), [], entry)
-  peer.pass(notification('{"jsonrpc":"2.0",\r"method":"n"}'), [])
+  peer.forward(requestOf(text), [], entry)
+  peer.pass(notificationOf('{"jsonrpc":"2.0",\r"method":"n"}'), [])
   peer.item(toLine('{"name":\r"a"}'), [])
-  const answer = readFrame(toLine('{"jsonrpc":"2.0","id":1,\r\n"result":{}}'))
-  assert.ok(answer.kind === 'result')
+  const answer = resultOf('{"jsonrpc":"2.0","id":1,\r\n"result":{}}')
   peer.answer(answer, [], id('2'))
   assert.deepEqual(script.sent, [
     text.replace(/[\r\n]/g, ' '),
     '{"jsonrpc":"2.0", "method":"n"}',
     '{"jsonrpc":"2.0","id":2,  "result":{}}',
   ])
-  assert.deepEqual(
-    forwards.map(({ edits }) => edits),
-    [['line-safe'], ['line-safe'], ['line-safe'], ['id', 'line-safe']],
-  )
+  const editLists = forwards.map(({ edits }) => edits)
+  assert.deepEqual(editLists, [['line-safe'], ['line-safe'], ['line-safe'], ['id', 'line-safe']])
 })
 
 /** A result of some kilobytes that arrived in two parts. */
@@ -349,11 +317,6 @@ function longResult(idText: string, malformed = false): LongLine {
   return inTwoParts(
     `{"jsonrpc":"2.0","id":${idText},"result":"${'x'.repeat(20_000)}${malformed ? '\\x' : ''}"}`,
   )
-}
-
-function inTwoParts(text: string): LongLine {
-  const bytes = Buffer.from(text)
-  return new LongLine([bytes.subarray(0, 3000)], toLine(bytes.subarray(3000)), longStrings([bytes]))
 }
 
 function deliver({ sink }: Script, long: LongLine): void {
@@ -373,7 +336,7 @@ test('a long result leaves in the parts in which it came, with another id betwee
   const from = scene()
   const script = new Script()
   const to = new Peer<Entry>(script, new Diary(), { inflightMax: 3 })
-  from.peer.forward(request('{"jsonrpc":"2.0","id":7,"method":"m"}'), [], entry)
+  from.peer.forward(requestOf('{"jsonrpc":"2.0","id":7,"method":"m"}'), [], entry)
   forwarding(from, to, '"own"')
   const text = longResult('1').line.toString()
   const long = longResult('1')
@@ -393,13 +356,11 @@ test('a long result is sent in one piece when the wire is watched', () => {
     inflightMax: 3,
     watch: { forwarded: (input) => void inputs.push(input.toString()) },
   })
-  from.peer.forward(request('{"jsonrpc":"2.0","id":7,"method":"m"}'), [], entry)
+  from.peer.forward(requestOf('{"jsonrpc":"2.0","id":7,"method":"m"}'), [], entry)
   forwarding(from, to, '7')
   deliver(from.script, longResult('1'))
-  assert.deepEqual(
-    [...script.sent, ...script.parts.map((parts) => parts.join(''))],
-    [longResult('7').line.toString()],
-  )
+  const found = [...script.sent, ...script.parts.map((parts) => parts.join(''))]
+  assert.deepEqual(found, [longResult('7').line.toString()])
   assert.deepEqual(inputs, [longResult('1').line.toString()])
 })
 
@@ -421,10 +382,10 @@ test('the forward tap sees what recomputes the output, and nothing of what the p
       },
     },
   })
-  const frame = request('{"jsonrpc":"2.0","id":5,"method":"m","params":{"name":"x"}}')
+  const frame = requestOf('{"jsonrpc":"2.0","id":5,"method":"m","params":{"name":"x"}}')
   const edit: Edit = { start: 54, end: 57, bytes: Buffer.from('"y"'), why: 'name' }
   peer.forward(frame, [edit], entry)
-  peer.pass(notification('{"jsonrpc":"2.0","method":"n"}'), [])
+  peer.pass(notificationOf('{"jsonrpc":"2.0","method":"n"}'), [])
   peer.notify('own')
   peer.ask('own')
   assert.deepEqual(seen, ['id 22-23,name 54-57', ''])
@@ -433,7 +394,7 @@ test('the forward tap sees what recomputes the output, and nothing of what the p
 
 test('mints nothing past the limit, and for own requests twice as many', () => {
   const { script, peer } = scene({ inflightMax: 2 })
-  const frame = request('{"jsonrpc":"2.0","id":1,"method":"m"}')
+  const frame = requestOf('{"jsonrpc":"2.0","id":1,"method":"m"}')
   const forwarded = (): string | undefined => peer.forward(frame, [], entry)
   const asked = (): string | undefined => peer.ask('ping')?.id
   assert.deepEqual([forwarded(), forwarded(), forwarded()], ['1', '2', undefined])
@@ -465,7 +426,7 @@ test('an own request gets its answer, also when that is an error', async () => {
 
 test('a retired request has no entry, and its late answer is a stray', () => {
   const { script, diary, peer } = scene()
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
+  peer.forward(requestOf('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
   peer.retire(id('1'))
   assert.equal(peer.entry(id('1')), undefined)
   script.says('{"jsonrpc":"2.0","id":1,"result":{}}')
@@ -474,7 +435,7 @@ test('a retired request has no entry, and its late answer is a stray', () => {
 
 test('the end of the connection settles everything once', async () => {
   const { script, diary, peer } = scene()
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
+  peer.forward(requestOf('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
   const ping = asked(peer, 'ping')
   script.sink?.closed(undefined)
   script.sink?.closed(undefined)
@@ -487,7 +448,7 @@ test('the end of the connection settles everything once', async () => {
 test('after the end nothing is sent, nothing is minted and nothing is handed on', () => {
   const { script, diary, peer } = scene()
   script.sink?.closed(undefined)
-  const frame = request('{"jsonrpc":"2.0","id":1,"method":"m"}')
+  const frame = requestOf('{"jsonrpc":"2.0","id":1,"method":"m"}')
   assert.equal(peer.forward(frame, [], entry), undefined)
   assert.equal(peer.ask('ping'), undefined)
   peer.notify('n')
@@ -509,14 +470,14 @@ test('an own request whose promise is ignored does not end the process', async (
 test('close waits for the connection and tells the owner, even when the connection fails', async () => {
   const { script, diary, peer } = scene()
   script.close = () => Promise.reject(new Error('cannot close'))
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
+  peer.forward(requestOf('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
   await assert.rejects(peer.close(), /cannot close/)
   assert.deepEqual(diary.events, ['closed undefined'])
 })
 
 test('a message over the limit settles the request that it answers', async () => {
   const { script, diary, peer } = scene()
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
+  peer.forward(requestOf('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
   const ping = asked(peer, 'ping')
   script.sink?.oversize(id('1'), 100, false)
   script.sink?.oversize(id('2'), 100, false)
@@ -527,7 +488,7 @@ test('a message over the limit settles the request that it answers', async () =>
 
 test('a request over the limit settles nothing, though its id is one of ours', () => {
   const { script, diary, peer } = scene()
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
+  peer.forward(requestOf('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
   script.sink?.oversize(id('1'), 100, true)
   assert.deepEqual(diary.events, ['oversize 1 for undefined 100'])
   assert.equal(peer.entry(id('1')), entry)
@@ -535,7 +496,7 @@ test('a request over the limit settles nothing, though its id is one of ours', (
 
 test('a message that was not sent settles its request, and other requests continue', async () => {
   const { script, diary, peer } = scene()
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
+  peer.forward(requestOf('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
   const ping = asked(peer, 'ping')
   const error = new TransportError('TRANSPORT_IO', 'no')
   script.sink?.failed?.(id('1'), error)
@@ -553,7 +514,7 @@ test('a message that was not sent settles its request, and other requests contin
 
 test('what comes on the stream of one of our requests is told together with it', () => {
   const { script, diary, peer } = scene()
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
+  peer.forward(requestOf('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
   const ping = asked(peer, 'ping')
   script.sink?.message(toLine('{"jsonrpc":"2.0","method":"n"}'), id('1'))
   script.sink?.message(toLine('{"jsonrpc":"2.0","id":5,"method":"m"}'), id('1'))
@@ -575,7 +536,7 @@ test('a forward tap that throws closes the connection, and the message does not 
       },
     },
   })
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
+  peer.forward(requestOf('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
   assert.deepEqual(script.sent, [])
   assert.deepEqual(diary.events, ['closed TRANSPORT_TAP'])
   assert.equal(script.closeCalls, 1)
@@ -600,7 +561,7 @@ test("an exception in an owner's callback ends its connection and goes no furthe
     here.diary.on = () => {
       throw new Error('a fault')
     }
-    here.peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
+    here.peer.forward(requestOf('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
     provoke(here)
     assert.equal(here.diary.closes, 1, title)
     assert.match(here.diary.events.at(-1) ?? '', /^closed TRANSPORT_IO$/, title)

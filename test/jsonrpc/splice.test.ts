@@ -48,9 +48,8 @@ const faults: [title: string, edits: Edit[]][] = [
 ]
 
 test('edits that cannot be applied are a programming error', () => {
-  for (const [title, edits] of faults) {
+  for (const [title, edits] of faults)
     assert.throws(() => splice(toLine('abcdef'), edits), /does not hold/, title)
-  }
 })
 
 test('edits are put in order; insertions before the replacement at the same place', () => {
@@ -62,10 +61,8 @@ test('a line break that another edit takes away is left to it', () => {
   const line = toLine('{\n"id":\n1,\n"x":2}')
   const edits = lineBreakEdits(line, [{ start: 7, end: 9, bytes: Buffer.from('7'), why: 'id' }])
   assert.equal(splice(line, edits).toString(), '{ "id":7, "x":2}')
-  assert.deepEqual(
-    edits.map(({ why }) => why),
-    ['line-safe', 'id', 'line-safe'],
-  )
+  const reasons = edits.map(({ why }) => why)
+  assert.deepEqual(reasons, ['line-safe', 'id', 'line-safe'])
 })
 
 test('a message with a million line breaks has one edit, which says what leaves', () => {

@@ -4,15 +4,13 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { readFrame } from '../../src/jsonrpc/frame.js'
-import { toLine } from '../../src/jsonrpc/line.js'
 import { splice } from '../../src/jsonrpc/splice.js'
+import { requestOf } from './support/frames.js'
 
 test('the request of the page has the spans and becomes the output that the page shows', () => {
   const page = readFileSync(new URL('../../../docs/library.md', import.meta.url), 'utf8')
   const [input = '', output] = [...page.matchAll(/^\{"jsonrpc":"2\.0".*\}$/gm)].map(([line]) => line)
-  const frame = readFrame(toLine(input))
-  assert.ok(frame.kind === 'request')
+  const frame = requestOf(input)
   const name = frame.params.members.span('name')
   assert.deepEqual(
     [frame.idSpan, name],

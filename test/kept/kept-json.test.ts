@@ -1,4 +1,4 @@
-// What is believed of a kept file.
+// The validation of a kept file.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-// What servers said of themselves, from one life of the proxy to the next.
+// The descriptions of servers, from one life of the proxy to the next.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -156,10 +156,8 @@ describe('what servers said', () => {
     one.close()
     other.close()
     const next = machine.start()
-    assert.deepEqual(
-      [a, b].map((server) => toolsIn(next, server)),
-      [['of a'], ['of b']],
-    )
+    const found = [a, b].map((server) => toolsIn(next, server))
+    assert.deepEqual(found, [['of a'], ['of b']])
   })
 
   test('is written before the end where it is flushed', async () => {

@@ -44,21 +44,19 @@ describe('capabilities that the proxy cannot carry', () => {
   })
 })
 
-describe('the capabilities of a client', () => {
-  const every = '{"elicitation":{"form":{}},"sampling":{},"roots":{}}'
-  const known: readonly (readonly [revision: string, names: readonly string[]])[] = [
-    ['2024-11-05', ['sampling', 'roots']],
-    ['2025-03-26', ['sampling', 'roots']],
-    ['2025-06-18', ['elicitation', 'sampling', 'roots']],
-    ['2026-07-28', ['elicitation', 'sampling', 'roots']],
-  ]
-  for (const [version, names] of known)
-    test(`are those that ${version} has`, () => {
-      const bytes = toLine(every)
-      const revision = [...sessionRevisions, latestStateless].find((each) => each.version === version)
-      assert(revision !== undefined)
-      const said = clientCapabilities(bytes, { start: 0, end: bytes.length }, revision)
-      assert.deepEqual([...said.names], names)
-      assert.deepEqual(Object.keys(JSON.parse(said.json)), names)
-    })
-})
+const every = '{"elicitation":{"form":{}},"sampling":{},"roots":{}}'
+const known: readonly (readonly [revision: string, names: readonly string[]])[] = [
+  ['2024-11-05', ['sampling', 'roots']],
+  ['2025-03-26', ['sampling', 'roots']],
+  ['2025-06-18', ['elicitation', 'sampling', 'roots']],
+  ['2026-07-28', ['elicitation', 'sampling', 'roots']],
+]
+for (const [version, names] of known)
+  test(`the capabilities of a client are those that ${version} has`, () => {
+    const bytes = toLine(every)
+    const revision = [...sessionRevisions, latestStateless].find((each) => each.version === version)
+    assert(revision !== undefined)
+    const said = clientCapabilities(bytes, { start: 0, end: bytes.length }, revision)
+    assert.deepEqual([...said.names], names)
+    assert.deepEqual(Object.keys(JSON.parse(said.json)), names)
+  })

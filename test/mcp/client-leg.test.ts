@@ -8,6 +8,7 @@ import { ClientLeg } from '../../src/mcp/eras/client-leg.js'
 import { type ClientWriter, answerOf } from '../../src/mcp/eras/results.js'
 import { latestStateless, sessionRevisions } from '../../src/mcp/revisions.js'
 import { callOf, nobody } from '../upstream/support/calls.js'
+import { requestOf, resultOf } from '../jsonrpc/support/frames.js'
 
 const leg = (version?: string): ClientLeg =>
   new ClientLeg({ name: 'p', version: '1' }, { origin: { version }, principal: 'somebody' })
@@ -74,9 +75,7 @@ function read({
 }: Said): RequestFrame {
   const meta = `{"progressToken":${token},"${PREFIX}/protocolVersion":"${version}","${PREFIX}/clientCapabilities":{${capabilities}},"${PREFIX}/logLevel":"${level}"}`
   const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":${meta}}}`
-  const frame = readFrame(toLine(text))
-  assert(frame.kind === 'request')
-  return frame
+  return requestOf(text)
 }
 
 test('requests that say the same of themselves have one context', () => {
@@ -111,8 +110,7 @@ test('a revision that is none is refused among others that differ in it', () => 
 })
 
 test('a result by which a tool says that it needs what its client has not declared is an error', () => {
-  const frame = readFrame(toLine('{"jsonrpc":"2.0","id":1,"result":{"content":[],"isError":true}}'))
-  assert(frame.kind === 'result')
+  const frame = resultOf('{"jsonrpc":"2.0","id":1,"result":{"content":[],"isError":true}}')
   const client = { ...nobody, profile: { ...nobody.profile, revision: latestStateless } }
   const call = callOf('1', 0, { client })
   call.missingCapabilities = '{"elicitation":{}}'

@@ -2,10 +2,9 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { readFrame } from '../../src/jsonrpc/frame.js'
-import { toLine } from '../../src/jsonrpc/line.js'
 import { listShapes, readPage } from '../../src/mcp/list-items.js'
 import type { ListKind } from '../../src/mcp/methods.js'
+import { resultOf } from '../jsonrpc/support/frames.js'
 
 const S = '"inputSchema":{"type":"object"}'
 const BARE = `{"name":"t",${S}}`
@@ -13,12 +12,7 @@ const tool = (more: string): string => `{"name":"t",${S},${more}}`
 const schema = (more: string): string => `{"name":"t","inputSchema":{"type":"object",${more}}}`
 
 /** An item and the result: another text, a fault, or by default the same text. */
-const cases: readonly (readonly [
-  kind: ListKind,
-  item: string,
-  want?: string | RegExp | undefined,
-  outputs?: 'any',
-])[] = [
+const cases: readonly (readonly [ListKind, string, (string | RegExp | undefined)?, 'any'?])[] = [
   ['tools', BARE],
   ['tools', '{"name":"t"}', /^'inputSchema' is missing in 't' of its tools$/],
   ['tools', '{"name":"t","inputSchema":null}', /^'inputSchema' is null in 't'/],
@@ -82,10 +76,7 @@ const cases: readonly (readonly [
 
 for (const [kind, item, want = item, outputs] of cases)
   test(`${kind} ${item} ${outputs ?? ''}`, () => {
-    const frame = readFrame(
-      toLine(`{"jsonrpc":"2.0","id":1,"result":{"${listShapes[kind].items}":[${item}]}}`),
-    )
-    assert(frame.kind === 'result')
+    const frame = resultOf(`{"jsonrpc":"2.0","id":1,"result":{"${listShapes[kind].items}":[${item}]}}`)
     const page = readPage(frame, kind, 10, outputs ?? 'objects')
     assert(typeof page === 'object')
     const got = [...page.items.map(({ line }) => line.toString()), ...page.faults]

@@ -2,8 +2,6 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { readFrame } from '../../src/jsonrpc/frame.js'
-import { toLine } from '../../src/jsonrpc/line.js'
 import { canonical } from '../../src/jsonrpc/request-id.js'
 import { type Edit, NO_EDITS, inOrder, splice, withId } from '../../src/jsonrpc/splice.js'
 import { sessionWriter, StatelessWriter } from '../../src/mcp/eras/server-writers.js'
@@ -11,6 +9,7 @@ import { latestStateless } from '../../src/mcp/revisions.js'
 import { requestEdits } from '../../src/mcp/meta-edits.js'
 import { at, parsed } from '../integration/support/json.js'
 import { callOf } from '../upstream/support/calls.js'
+import { requestOf } from '../jsonrpc/support/frames.js'
 
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const OLD = '00-11111111111111111111111111111111-2222222222222222-00'
@@ -60,8 +59,7 @@ for (const [title, edits] of Object.entries(legs))
           ? `{"jsonrpc":"2.0","id":1,"method":"tools/call"${body}}`
           : `{"jsonrpc":"2.0","method":"tools/call"${body},"id":1}`
         const call = callOf('1', 0)
-        const frame = readFrame(toLine(line))
-        assert(frame.kind === 'request')
+        const frame = requestOf(line)
         call.frame = frame
         const plain = edits(call)
         const result = (all: readonly Edit[]): string =>
@@ -72,14 +70,11 @@ for (const [title, edits] of Object.entries(legs))
         assert.equal(at(message, 'params', '_meta', 'traceparent'), TRACE)
         assert.deepEqual(untraced(message), untraced(parsed(result(plain))))
         assert(!result(traced).includes(OLD))
-        assert.deepEqual(
-          new Set(traced.filter((edit) => edit.why !== 'trace').map(({ why }) => why)),
-          new Set(plain.map(({ why }) => why)),
-        )
+        const found = new Set(traced.filter((edit) => edit.why !== 'trace').map(({ why }) => why))
+        assert.deepEqual(found, new Set(plain.map(({ why }) => why)))
       })
 
 test('a `_meta` that is no object has no trace', () => {
-  const frame = readFrame(toLine('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":null}}'))
-  assert(frame.kind === 'request')
+  const frame = requestOf('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":null}}')
   assert.equal(requestEdits({ frame, trace: { traceparent: TRACE } }, NO_EDITS, []), NO_EDITS)
 })

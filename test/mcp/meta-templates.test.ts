@@ -2,17 +2,11 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { readFrame } from '../../src/jsonrpc/frame.js'
-import { toLine } from '../../src/jsonrpc/line.js'
 import { inOrder, splice } from '../../src/jsonrpc/splice.js'
-import { Call } from '../../src/calls/call.js'
-import { CallDeadline } from '../../src/calls/call-deadline.js'
-import { noCapabilities } from '../../src/mcp/capabilities.js'
 import { StatelessWriter } from '../../src/mcp/eras/server-writers.js'
-import { requests } from '../../src/mcp/methods.js'
-import { latestSession } from '../../src/mcp/revisions.js'
 import { at, parsed } from '../integration/support/json.js'
-import { nobody } from '../upstream/support/calls.js'
+import { requestOf } from '../jsonrpc/support/frames.js'
+import { callOf } from '../upstream/support/calls.js'
 
 const key = (name: string): string => `io.modelcontextprotocol/${name}`
 const [C, I, L] = [
@@ -22,13 +16,10 @@ const [C, I, L] = [
 ]
 
 function said(params: string): unknown {
-  const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"tools/call"${params}}`))
-  const row = requests.get('tools/call')
-  assert(frame.kind === 'request' && row !== undefined)
-  const context = { revision: latestSession, capabilities: noCapabilities }
-  const call = new Call(frame, row, nobody, new CallDeadline(0), { onSettled: () => {} }, context)
+  const call = callOf('1', 0)
+  call.frame = requestOf(`{"jsonrpc":"2.0","id":1,"method":"tools/call"${params}}`)
   const edits = new StatelessWriter({ name: 'p', version: '1' }, () => {}).edits(call)
-  return parsed(splice(frame.line, inOrder(edits)).toString())
+  return parsed(splice(call.frame.line, inOrder(edits)).toString())
 }
 
 const own = {

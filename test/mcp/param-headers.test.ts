@@ -18,11 +18,8 @@ const sentIn =
   (name: string): string | undefined =>
     sent[name.replace('mcp-param-', '')]
 
-const cases: readonly (readonly [
-  args: string,
-  sent: Readonly<Record<string, string>>,
-  differs: string | undefined,
-])[] = [
+/** The arguments, the fields, and the field that differs. */
+const cases: readonly (readonly [string, Readonly<Record<string, string>>, string | undefined])[] = [
   ['{"region":"eu"}', { region: 'eu' }, undefined],
   ['{"region":"eu","region":"us"}', { region: 'us' }, undefined],
   ['{"region":"eu","region":"us"}', { region: 'eu' }, 'mcp-param-region'],
@@ -35,12 +32,10 @@ const cases: readonly (readonly [
   ['[]', {}, undefined],
 ]
 
-describe('fields are compared with what a server reads of the arguments', () => {
-  for (const [args, sent, differs] of cases)
-    test(`${args} and ${JSON.stringify(sent)}`, () => {
-      assert.equal(differingField(headers, Buffer.from(args), sentIn(sent)), differs)
-    })
-})
+for (const [args, sent, differs] of cases)
+  test(`fields are compared with the arguments as a server reads them: ${args} and ${JSON.stringify(sent)}`, () => {
+    assert.equal(differingField(headers, Buffer.from(args), sentIn(sent)), differs)
+  })
 
 const typed = paramHeaders(
   Buffer.from(
@@ -55,12 +50,8 @@ const typed = paramHeaders(
   ),
 )
 
-const ofTypes: readonly (readonly [
-  title: string,
-  args: object,
-  sent: Readonly<Record<string, string>>,
-  differs: string | undefined,
-])[] = [
+/** The title, the arguments, the fields, and the field that differs. */
+const ofTypes: readonly [string, object, Readonly<Record<string, string>>, string | undefined][] = [
   [
     'all that is given',
     { region: 'eu', size: 42, deep: { on: true } },
@@ -76,12 +67,10 @@ const ofTypes: readonly (readonly [
   ['a text in place of true', { deep: { on: true } }, { on: 'yes' }, 'mcp-param-on'],
 ]
 
-describe('fields say', () => {
-  for (const [title, args, sent, differs] of ofTypes)
-    test(title, () => {
-      assert.equal(differingField(typed, Buffer.from(JSON.stringify(args)), sentIn(sent)), differs)
-    })
-})
+for (const [title, args, sent, differs] of ofTypes)
+  test(`fields of typed arguments: ${title}`, () => {
+    assert.equal(differingField(typed, Buffer.from(JSON.stringify(args)), sentIn(sent)), differs)
+  })
 
 test('a server over HTTP is told of the argument that it reads', () => {
   assert.deepEqual(paramFields(headers, Buffer.from('{"region":"eu","region":"us"}')), [

@@ -2,14 +2,10 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { readFrame } from '../../src/jsonrpc/frame.js'
-import { toLine } from '../../src/jsonrpc/line.js'
 import { inOrder, splice } from '../../src/jsonrpc/splice.js'
-import { Call } from '../../src/calls/call.js'
-import { CallDeadline } from '../../src/calls/call-deadline.js'
 import { sessionAnswer } from '../../src/mcp/eras/results.js'
-import { requests } from '../../src/mcp/methods.js'
-import { nobody } from '../upstream/support/calls.js'
+import { resultOf } from '../jsonrpc/support/frames.js'
+import { callOf } from '../upstream/support/calls.js'
 
 const type = '"resultType":"complete"'
 const server = '"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}'
@@ -35,17 +31,9 @@ const cases: readonly (readonly [title: string, given: string, want: string, mor
   ['the name of the server goes', `{${type},"a":1,${server}}`, '{"a":1}'],
   ['and between others', `{${server}, "a":1,${type}}`, '{"a":1}'],
   ['where nothing else is said', `{${type},${server}}`, '{}'],
-  [
-    'but not what stands beside it in _meta',
-    `{${server.replace('{', '{"b":1,')},"a":1,${type}}`,
-    '{"_meta":{"b":1},"a":1}',
-  ],
+  ['but not its neighbours', `{${server.replace('{', '{"b":1,')},"a":1,${type}}`, '{"_meta":{"b":1},"a":1}'],
   ['nor an empty _meta of its own', `{${type},"_meta":{}}`, '{"_meta":{}}'],
-  [
-    'and no more of what stands beside it',
-    `{${type},"_meta":{"b":1},"ttlMs":1}`,
-    '{"_meta":{"b":1},"ttlMs":1}',
-  ],
+  ['and no more of its neighbours', `{${type},"_meta":{"b":1},"ttlMs":1}`, '{"_meta":{"b":1},"ttlMs":1}'],
   [
     'hints go from what is read',
     `{${type},"ttlMs":0,"cacheScope":"private","contents":[]}`,
@@ -63,11 +51,8 @@ const cases: readonly (readonly [title: string, given: string, want: string, mor
 
 for (const [title, given, want, { method = 'tools/call', isWrapped = false } = {}] of cases)
   test(title, () => {
-    const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"result":${given}}`))
-    const asked = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"${method}"}`))
-    const row = requests.get(method)
-    assert(frame.kind === 'result' && asked.kind === 'request' && row !== undefined)
-    const call = new Call(asked, row, nobody, new CallDeadline(0), { onSettled: () => {} })
+    const frame = resultOf(`{"jsonrpc":"2.0","id":1,"result":${given}}`)
+    const call = callOf('1', 0, { method })
     call.isWrapped = isWrapped
     const answer = sessionAnswer(call, frame)
     if (answer.kind === 'edited') {

@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { readFrame } from '../../src/jsonrpc/frame.js'
-import { toLine } from '../../src/jsonrpc/line.js'
 import { inOrder, splice } from '../../src/jsonrpc/splice.js'
 import { argumentEdits, withoutParameters } from '../../src/mcp/set-arguments.js'
 import { readListItem } from '../../src/mcp/list-items.js'
+import { requestOf } from '../jsonrpc/support/frames.js'
 
 const set = new Map([
   ['owner', '"acme"'],
@@ -21,19 +20,14 @@ const calls: readonly (readonly [title: string, params: string, want: string])[]
   ['an empty object', '"name":"t","arguments":{ }', `"name":"t","arguments":{${whole} }`],
   ['others', '"name":"t","arguments":{"x":1}', `"name":"t","arguments":{${whole},"x":1}`],
   ['one of them', '"name":"t","arguments":{"x":1,"owner":"me"}', `"name":"t","arguments":{${whole},"x":1}`],
-  [
-    'one with escapes',
-    '"name":"t","arguments":{"deep":0,"\\u006fwner":"me"}',
-    `"name":"t","arguments":{${whole}}`,
-  ],
+  ['an escape', '"name":"t","arguments":{"deep":0,"\\u006fwner":"me"}', `"name":"t","arguments":{${whole}}`],
   ['one twice', '"name":"t","arguments":{"owner":1,"deep":2,"owner":3}', `"name":"t","arguments":{${whole}}`],
   ['one in another case', '"name":"t","arguments":{"Owner":"me"}', `"name":"t","arguments":{${whole}}`],
   ['no object', '"name":"t","arguments":[1]', `"name":"t","arguments":{${whole}}`],
 ]
 
 function filled(params: string): string {
-  const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{${params}}}`))
-  assert(frame.kind === 'request')
+  const frame = requestOf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{${params}}}`)
   const text = splice(frame.line, inOrder(argumentEdits(frame, set))).toString()
   return text.slice(text.indexOf('"params":{') + 10, -2)
 }
@@ -50,13 +44,13 @@ describe('a call that brings', () => {
 const schemas: readonly (readonly [title: string, schema: string, want: string])[] = [
   [
     'first',
-    '{"properties":{"owner":{"type":"string"}, "x":{}},"required":["owner", "x"]}',
+    '{"properties":{"owner":{}, "x":{}},"required":["owner", "x"]}',
     '{"properties":{"x":{}},"required":["x"]}',
   ],
   [
     'last',
-    '{"required":["x","owner"],"properties":{"x":{} , "owner":{}}}',
-    '{"required":["x"],"properties":{"x":{}}}',
+    '{"required":["x","owner"],"properties":{"x":1 , "owner":2}}',
+    '{"required":["x"],"properties":{"x":1}}',
   ],
   ['in the middle', '{"properties":{"x":{},"deep":{},"owner":{},"y":{}}}', '{"properties":{"x":{},"y":{}}}'],
   ['alone', '{"properties":{ "owner":{} },"required":["owner"]}', '{"properties":{  },"required":[]}'],
@@ -70,12 +64,10 @@ const schemas: readonly (readonly [title: string, schema: string, want: string])
   ['in no schema', 'true', 'true'],
 ]
 
-describe('a schema that has the parameters', () => {
-  for (const [title, schema, want] of schemas)
-    test(`${title} is listed without them`, () => {
-      const item = readListItem(Buffer.from(`{"name":"t","inputSchema":${schema}}`), 'tools')
-      assert(item !== undefined)
-      const tool = withoutParameters(item.line, item.schemaSpan, set).toString()
-      assert.equal(tool, `{"name":"t","inputSchema":${want}}`)
-    })
-})
+for (const [title, schema, want] of schemas)
+  test(`a schema with the parameters ${title} is listed without them`, () => {
+    const item = readListItem(Buffer.from(`{"name":"t","inputSchema":${schema}}`), 'tools')
+    assert(item !== undefined)
+    const tool = withoutParameters(item.line, item.schemaSpan, set).toString()
+    assert.equal(tool, `{"name":"t","inputSchema":${want}}`)
+  })

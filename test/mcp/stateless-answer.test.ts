@@ -2,13 +2,11 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { readFrame } from '../../src/jsonrpc/frame.js'
-import { lineAt, toLine } from '../../src/jsonrpc/line.js'
-import { LongLine, readLong } from '../../src/jsonrpc/long-line.js'
-import { longStrings } from '../../src/jsonrpc/long-strings.js'
+import { readLong } from '../../src/jsonrpc/long-line.js'
 import { inOrder, splice } from '../../src/jsonrpc/splice.js'
 import { errorEdits, resultEdits, statelessResult } from '../../src/mcp/eras/results.js'
 import { requests } from '../../src/mcp/methods.js'
+import { errorOf, inTwoParts, resultOf } from '../jsonrpc/support/frames.js'
 
 const rowOf = (method: string): NonNullable<ReturnType<typeof requests.get>> => {
   const row = requests.get(method)
@@ -62,8 +60,7 @@ describe('a result of a server', () => {
   for (const [era, method, rows] of cases)
     for (const [title, given, want] of rows)
       test(`with ${era}, to ${method}: ${title}`, () => {
-        const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"result":${given}}`))
-        assert(frame.kind === 'result')
+        const frame = resultOf(`{"jsonrpc":"2.0","id":1,"result":${given}}`)
         const edits = resultEdits(frame, era, rowOf(method))
         const said = edits && splice(frame.line, inOrder(edits)).toString()
         assert.equal(said, want && `{"jsonrpc":"2.0","id":1,"result":${want}}`)
@@ -74,12 +71,7 @@ describe('a result of a server', () => {
       const filler = 'y'.repeat(5000)
       const text = `{"jsonrpc":"2.0","id":1,"result":{"long":"${filler}",${word}}}`
       const cut = text.indexOf(word) + 5
-      const last = Buffer.from(`${text.slice(cut)}\n`)
-      const long = new LongLine(
-        [Buffer.from(text.slice(0, cut))],
-        lineAt(last, 0, last.length - 1),
-        longStrings([Buffer.from(text)]),
-      )
+      const long = inTwoParts(text, cut)
       const frame = readLong(long)
       assert(frame.kind === 'result')
       const edits = resultEdits(frame, 'session', rowOf('tools/call'))
@@ -90,13 +82,11 @@ describe('a result of a server', () => {
     })
 })
 
-describe('a result of the proxy', () => {
-  test('gets its type, and a list is out of date at once', () => {
-    assert.equal(statelessResult('{}', false), `{${type}}`)
-    assert.equal(statelessResult('{"isError":true}', false), `{${type},"isError":true}`)
-    const list = statelessResult(Buffer.from('{"tools":[]}'), true)
-    assert.equal(Buffer.from(list).toString(), `{${type},${hints},"tools":[]}`)
-  })
+test('a result of the proxy gets its type, and a list is out of date at once', () => {
+  assert.equal(statelessResult('{}', false), `{${type}}`)
+  assert.equal(statelessResult('{"isError":true}', false), `{${type},"isError":true}`)
+  const list = statelessResult(Buffer.from('{"tools":[]}'), true)
+  assert.equal(Buffer.from(list).toString(), `{${type},${hints},"tools":[]}`)
 })
 
 const errors: readonly (readonly [code: number, era: 'session' | 'stateless', want: number])[] = [
@@ -126,8 +116,7 @@ const spelled: readonly (readonly [given: string, want: string])[] = [
 describe('an error of a server', () => {
   for (const [given, want] of spelled)
     test(`with ${given} is told with ${want}`, () => {
-      const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"error":{"message":"m",${given}}}`))
-      assert(frame.kind === 'error')
+      const frame = errorOf(`{"jsonrpc":"2.0","id":1,"error":{"message":"m",${given}}}`)
       const said = splice(frame.line, errorEdits(frame, 'session')).toString()
       assert.equal(said, `{"jsonrpc":"2.0","id":1,"error":{"message":"m",${want}}}`)
     })
@@ -135,8 +124,7 @@ describe('an error of a server', () => {
   for (const [code, form, want] of errors)
     test(`${code} of one that writes ${form} results is ${want}`, () => {
       const text = `{"jsonrpc":"2.0","id":1,"error":{"message":"m","code":${code},"data":[1.0]}}`
-      const frame = readFrame(toLine(text))
-      assert(frame.kind === 'error')
+      const frame = errorOf(text)
       const said = splice(frame.line, errorEdits(frame, form)).toString()
       assert.equal(said, text.replace(String(code), String(want)))
     })

@@ -2,11 +2,10 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { readFrame } from '../../src/jsonrpc/frame.js'
-import { toLine } from '../../src/jsonrpc/line.js'
 import { numericId } from '../../src/jsonrpc/request-id.js'
 import { splice } from '../../src/jsonrpc/splice.js'
 import { acknowledgement, isFilter, readFilter, subscriptionEdits } from '../../src/mcp/subscription-edits.js'
+import { notificationOf, requestOf } from '../jsonrpc/support/frames.js'
 
 function resource(name: string): object {
   return { kind: 'resourceSubscriptions', name }
@@ -36,10 +35,9 @@ describe('a filter', () => {
   for (const [given, want] of filters)
     test(given, () => {
       const method = 'subscriptions/listen'
-      const frame = readFrame(
-        toLine(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":{"notifications":${given}}}`),
+      const frame = requestOf(
+        `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{"notifications":${given}}}`,
       )
-      assert(frame.kind === 'request')
       const read = readFilter(frame)
       if (want === undefined) assert(!isFilter(read) && read.code === -32602)
       else assert.deepEqual(read, want)
@@ -73,11 +71,8 @@ const marked: readonly (readonly [given: string, want: string])[] = [
 const text = (params: string): string =>
   `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":${params}}`
 
-describe('a notification of a subscription', () => {
-  for (const [given, want] of marked)
-    test(`says to which it belongs: ${given}`, () => {
-      const frame = readFrame(toLine(text(given)))
-      assert(frame.kind === 'notification')
-      assert.equal(splice(frame.line, subscriptionEdits(frame, numericId(7))).toString(), text(want))
-    })
-})
+for (const [given, want] of marked)
+  test(`a notification of a subscription says to which it belongs: ${given}`, () => {
+    const frame = notificationOf(text(given))
+    assert.equal(splice(frame.line, subscriptionEdits(frame, numericId(7))).toString(), text(want))
+  })

@@ -42,12 +42,11 @@ describe('matchesUriTemplate', () => {
     ['a:(x+)+[y]{v}$', ['a:(x+)+[y]1$'], ['a:xx', 'a:(x+)+[y]1']],
     ['', [''], ['a']],
   ] as const
-  for (const [template, good, bad] of cases) {
+  for (const [template, good, bad] of cases)
     it(template || 'the empty template', () => {
       for (const uri of good) assert.equal(matches(template, uri), true, uri)
       for (const uri of bad) assert.equal(matches(template, uri), false, uri)
     })
-  }
 
   it('takes no broken template', () => {
     for (const template of [

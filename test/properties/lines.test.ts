@@ -9,16 +9,17 @@ import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
 import { Pieces } from '../../src/transports/pieces.js'
 import { numRuns } from './runs.js'
 
-const LIMIT = 64
+/** A limit for short lines alone, and one that lines in parts reach. */
+const LIMITS = [64, 16_384]
 
-function split(chunks: Iterable<Buffer>): string[] {
+function split(chunks: Iterable<Buffer>, limit: number): string[] {
   const said: string[] = []
   const splitter = new LineSplitter(
     {
       line: (line) => said.push(joinedLine(line).toString('latin1')),
       oversize: (id, bytes, isCall) => said.push(`OVERSIZE ${id} ${bytes} ${isCall}`),
     },
-    LIMIT,
+    limit,
   )
   for (const chunk of chunks) splitter.push(chunk)
   splitter.end()
@@ -26,12 +27,12 @@ function split(chunks: Iterable<Buffer>): string[] {
 }
 
 /** A slow reference for the lines of a text. */
-function linesOf(bytes: Buffer): string[] {
+function linesOf(bytes: Buffer, limit: number): string[] {
   return bytes
     .toString('latin1')
     .split('\n')
     .map((line) =>
-      line.length > LIMIT ? `OVERSIZE undefined ${line.length} false` : line.replace(/\r$/, ''),
+      line.length > limit ? `OVERSIZE undefined ${line.length} false` : line.replace(/\r$/, ''),
     )
     .filter((line) => line !== '')
 }
@@ -44,27 +45,41 @@ function* chunksOf(bytes: Buffer, size: () => number): Iterable<Buffer> {
   }
 }
 
-const part = fc.oneof(
-  fc.constantFrom('\n', '\r\n', '\r', '\n\n', '{"a":1}', '\u2028', '\u0085', '😀', ' ', '\0', '"'),
-  fc
-    .constantFrom(LIMIT - 2, LIMIT - 1, LIMIT, LIMIT + 1, 3 * LIMIT)
-    .map((length) => `${'x'.repeat(length)}\n`),
-  fc.string({ maxLength: 20 }),
-)
-const stream = fc.array(part, { maxLength: 20 }).map((parts) => Buffer.from(parts.join('')))
-
-test('the lines are the same for all chunks', () => {
-  fc.assert(
-    fc.property(stream, fc.infiniteStream(fc.integer({ min: 1, max: 100 })), (bytes, random) => {
-      const lines = linesOf(bytes)
-      for (const size of [1, 2, 3, 7, 64 * 1024]) {
-        assert.deepEqual(split(chunksOf(bytes, () => size)), lines, `chunks of ${size}`)
-      }
-      assert.deepEqual(split(chunksOf(bytes, () => random.next().value)), lines)
-    }),
-    { numRuns: numRuns(300) },
+const partOf = (limit: number): fc.Arbitrary<string> =>
+  fc.oneof(
+    fc.constantFrom('\n', '\r\n', '\r', '\n\n', '{"a":1}', '\u2028', '\u0085', '😀', ' ', '\0', '"'),
+    fc
+      .constantFrom(limit - 2, limit - 1, limit, limit + 1, 3 * limit)
+      .map((length) => `${'{'.padEnd(length, 'x')}\n`),
+    fc.string({ maxLength: 20 }),
   )
-})
+
+for (const limit of LIMITS)
+  test(`the lines are the same for all chunks, up to ${limit} bytes`, () => {
+    const stream = fc.array(partOf(limit), { maxLength: 20 }).map((parts) => Buffer.from(parts.join('')))
+    fc.assert(
+      fc.property(stream, fc.infiniteStream(fc.integer({ min: 1, max: 2 * limit })), (bytes, random) => {
+        const lines = linesOf(bytes, limit)
+        for (const size of limit > 1000 ? [1000, 64 * 1024] : [1, 2, 3, 7, 64 * 1024])
+          assert.deepEqual(
+            split(
+              chunksOf(bytes, () => size),
+              limit,
+            ),
+            lines,
+            `chunks of ${size}`,
+          )
+        assert.deepEqual(
+          split(
+            chunksOf(bytes, () => random.next().value),
+            limit,
+          ),
+          lines,
+        )
+      }),
+      { numRuns: numRuns(limit > 1000 ? 60 : 300) },
+    )
+  })
 
 /** Messages in every memory layout. */
 const messages = fc

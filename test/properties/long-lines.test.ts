@@ -6,12 +6,9 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { type Frame, readMessage } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { LongLine, joinedLine, readLong } from '../../src/jsonrpc/long-line.js'
+import { LongLine, readLong } from '../../src/jsonrpc/long-line.js'
 import { longStrings } from '../../src/jsonrpc/long-strings.js'
 import type { Members } from '../../src/jsonrpc/members.js'
-import { type Edit, splice } from '../../src/jsonrpc/splice.js'
-import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
-import { Pieces } from '../../src/transports/pieces.js'
 import { cut } from './cut.js'
 import { numRuns } from './runs.js'
 
@@ -20,38 +17,14 @@ const piece = fc.oneof(
   {
     weight: 6,
     arbitrary: fc
-      .constantFrom(
-        '\\\\',
-        '\\"',
-        '\\n',
-        '\\/',
-        '\\u0000',
-        '\\uD83d',
-        'é',
-        '中',
-        '😀',
-        '\u007f',
-        '{',
-        ']',
-        ',',
-      )
+      .constantFrom(...String.raw`\\ \" \n \/ \u0000 \uD83d é 中 😀 { ] ,`.split(' '), '\u007f')
       .map((text) => Buffer.from(text)),
   },
 )
 const badPiece = fc
   .constantFrom(
-    '\\',
-    '"',
-    '\\x',
-    '\\u12',
-    '\\u00g0',
-    '\n',
-    '\x00',
-    '\x1f',
-    '\x80',
-    '\xc3',
-    '\xed\xa0\x80',
-    '\\"',
+    ...String.raw`\ " \x \u12 \u00g0 \"`.split(' '),
+    ...'\n,\x00,\x1f,\x80,\xc3,\xed\xa0\x80'.split(','),
   )
   .map((text) => Buffer.from(text, 'latin1'))
 
@@ -110,64 +83,5 @@ test('what is read of a long message is what is read of the whole', () => {
         assert.deepEqual([...read.params.members], [...whole.params.members])
     }),
     { numRuns: numRuns(1000) },
-  )
-})
-
-test('splicing parts gives what splicing the whole gives', () => {
-  const cuts = fc.array(fc.tuple(fc.nat(), fc.string({ maxLength: 4 })), { maxLength: 6 })
-  fc.assert(
-    fc.property(fc.string({ minLength: 1, maxLength: 200 }), cuts, sizes, (text, places, random) => {
-      const bytes = Buffer.from(text)
-      const offsets = places.map(([at]) => at % (bytes.length + 1)).sort((a, b) => a - b)
-      const edits: Edit[] = []
-      for (let i = 0; i + 1 < offsets.length; i += 2) {
-        const [start = 0, end = 0] = offsets.slice(i, i + 2)
-        edits.push({ start, end, bytes: Buffer.from(places[i]?.[1] ?? ''), why: 'id' })
-      }
-      // A message is not empty.
-      fc.pre(
-        edits.reduce((length, edit) => length + edit.bytes.length - edit.end + edit.start, bytes.length) > 0,
-      )
-      const parts = cut(bytes, random)
-      const want = splice(toLine(bytes), edits).joined
-      const wire = splice([...parts.slice(0, -1), toLine(parts.at(-1) ?? '')], edits)
-      assert.ok(wire.joined.equals(want))
-      assert.equal(wire.length, want.length)
-      const pieces = new Pieces(32 * 1024)
-      pieces.addMessage(wire)
-      pieces.addMessage(splice(toLine('next'), []))
-      assert.equal(Buffer.concat(pieces.take()).toString(), `${want.toString()}\nnext\n`)
-    }),
-    { numRuns: numRuns(500) },
-  )
-})
-
-test('a splitter gives long lines and short ones in order, each with its bytes', () => {
-  const line = fc.tuple(fc.constantFrom(0, 1, 5, 4095, 4096, 4097, 20_000), fc.constantFrom('\n', '\r\n'))
-  const chunks = fc.infiniteStream(
-    fc.oneof(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 9000 })),
-  )
-  fc.assert(
-    fc.property(fc.array(line, { maxLength: 6 }), chunks, (lines, random) => {
-      const texts = lines.map(([length], i) =>
-        length > 1 ? `{${String(i).repeat(length - 1)}` : String(i).repeat(length),
-      )
-      const said: string[] = []
-      const splitter = new LineSplitter(
-        {
-          line: (line) => said.push(joinedLine(line).toString()),
-          oversize: () => assert.fail('no line is too long'),
-        },
-        1e6,
-      )
-      const all = Buffer.from(texts.map((text, i) => text + (lines[i]?.[1] ?? '')).join(''))
-      for (const chunk of cut(all, random)) splitter.push(Buffer.from(chunk))
-      splitter.end()
-      assert.deepEqual(
-        said,
-        texts.filter((text) => text !== ''),
-      )
-    }),
-    { numRuns: numRuns(150) },
   )
 })

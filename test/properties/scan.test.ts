@@ -5,11 +5,11 @@ import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { FrameError } from '../../src/jsonrpc/jsonrpc-errors.js'
-import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { itemsAt, membersAt } from '../../src/jsonrpc/members.js'
 import { numRuns } from './runs.js'
 import { scanText } from '../../src/jsonrpc/scan.js'
+import { requestOf } from '../jsonrpc/support/frames.js'
 
 const DEPTH_MAX = 5000
 
@@ -138,26 +138,9 @@ test('agrees with JSON.parse about JSON that was damaged', () => {
 
 test('agrees with JSON.parse about tokens in any order', () => {
   const token = fc.constantFrom(
-    '{',
-    '}',
-    '[',
-    ']',
-    ',',
-    ':',
-    '"a"',
-    '"',
-    '\\',
-    '0',
-    '1',
-    '-',
-    '.',
-    'e',
-    'E+',
-    'true',
-    'nul',
+    ...String.raw`{ } [ ] , : "a" " \ 0 1 - . e E+ true nul é`.split(' '),
     ' ',
     '\n',
-    'é',
     '\x1f',
   )
   fc.assert(
@@ -199,10 +182,8 @@ test('the spans of members and items are the values that JSON.parse gives', () =
         assert.deepEqual(pairs, Object.entries(asParsed(object)))
         const list = toLine(JSON.stringify(array, null, indent))
         const items = itemsAt(list, { start: 0, end: list.length })
-        assert.deepEqual(
-          items.map(({ start, end }): unknown => JSON.parse(list.toString('utf8', start, end))),
-          asParsed(array),
-        )
+        const found = items.map(({ start, end }): unknown => JSON.parse(list.toString('utf8', start, end)))
+        assert.deepEqual(found, asParsed(array))
       },
     ),
     { numRuns: numRuns(300) },
@@ -225,8 +206,7 @@ test('a frame is what JSON.parse reads in the message', () => {
         null,
         indent,
       )
-      const frame = readFrame(toLine(text))
-      assert.ok(frame.kind === 'request')
+      const frame = requestOf(text)
       assert.equal(JSON.parse(frame.id), id)
       assert.equal(frame.method, method)
       const span = frame.params.members.span('arguments')

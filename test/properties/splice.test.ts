@@ -4,6 +4,8 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { toLine, hasLineBreaks } from '../../src/jsonrpc/line.js'
 import { lineBreakEdits, type Edit, splice } from '../../src/jsonrpc/splice.js'
+import { Pieces } from '../../src/transports/pieces.js'
+import { cut } from './cut.js'
 import { numRuns } from './runs.js'
 
 /** Applies edits from the last to the first, on an array of bytes. */
@@ -34,10 +36,20 @@ const spliced = fc
 
 test('splice does what its edits say, and no more', () => {
   fc.assert(
-    fc.property(spliced, ([input, edits]) => {
-      const output = splice(toLine(input), edits).joined
-      assert.equal(output.compare(naive(input, edits)), 0)
-      assert.equal(Buffer.from(output.buffer, output.byteOffset + output.length, 1)[0], 0x0a)
+    fc.property(spliced, fc.infiniteStream(fc.integer({ min: 1, max: 60 })), ([input, edits], sizes) => {
+      const parts = cut(Buffer.from(input), sizes)
+      const wanted = naive(input, edits)
+      for (const message of [toLine(input), [...parts.slice(0, -1), toLine(parts.at(-1) ?? '')]].map((line) =>
+        splice(line, edits),
+      )) {
+        const { joined: output, length } = message
+        assert.equal(output.compare(wanted), 0)
+        assert.equal(length, wanted.length)
+        assert.equal(Buffer.from(output.buffer, output.byteOffset + output.length, 1)[0], 0x0a)
+        const pieces = new Pieces(32 * 1024)
+        pieces.addMessage(message)
+        assert.equal(Buffer.concat(pieces.take()).compare(Buffer.concat([wanted, Buffer.from('\n')])), 0)
+      }
     }),
     { numRuns: numRuns(1000) },
   )

@@ -3,14 +3,12 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { ClientReports } from '../../src/proxy/clients/client-reports.js'
-import { type Frame, readFrame } from '../../src/jsonrpc/frame.js'
-import { toLine } from '../../src/jsonrpc/line.js'
-import { LongLine, readLong } from '../../src/jsonrpc/long-line.js'
-import { longStrings } from '../../src/jsonrpc/long-strings.js'
+import { readLong } from '../../src/jsonrpc/long-line.js'
 import { Emitter } from '../../src/events/emitter.js'
 import type { Outcome } from '../../src/calls/call.js'
 import { tooManyCalls, toolNotFound, upstreamFailed } from '../../src/mcp/error-codes.js'
 import type { CallEvent, ProxyEvents } from '../../src/events/proxy-events.js'
+import { inTwoParts, requestOf, resultOf } from '../jsonrpc/support/frames.js'
 import { callOf } from '../upstream/support/calls.js'
 
 const answered: Outcome = { kind: 'result', result: '{}' }
@@ -34,7 +32,7 @@ function reporting() {
   return { events, reports, readings: () => readings }
 }
 
-for (const [title, outcome, expected] of cases) {
+for (const [title, outcome, expected] of cases)
   test(`${title} is told of as ${expected.outcome}`, () => {
     const { events, reports } = reporting()
     const told: CallEvent[] = []
@@ -48,9 +46,6 @@ for (const [title, outcome, expected] of cases) {
     const isFailure = expected.outcome === 'refused' || expected.outcome === 'failed'
     assert.deepEqual(failures, isFailure ? told : [])
   })
-}
-
-const frameOf = (text: string): Frame => readFrame(toLine(text))
 
 test('the bytes of arguments and result are there while the event is emitted, and not after it', () => {
   const line = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"a":"é"},"name":"t"}}'
@@ -71,9 +66,8 @@ test('the bytes of arguments and result are there while the event is emitted, an
       assert.deepEqual(texts, ['{"a":"é"}', result])
     })
     const call = callOf('1', 0)
-    const [request, frame] = [frameOf(line), frameOf(`{"jsonrpc":"2.0","id":1,"result":${result}}`)]
-    assert(request.kind === 'request' && frame.kind === 'result')
-    call.frame = request
+    const frame = resultOf(`{"jsonrpc":"2.0","id":1,"result":${result}}`)
+    call.frame = requestOf(line)
     reports.settled(call, { kind: 'answered', frame, edits: [], era: 'session' })
     const [event] = kept
     assert.deepEqual([event?.argumentBytes, event?.resultBytes], [10, Buffer.byteLength(result)])
@@ -86,8 +80,7 @@ test('the bytes of arguments and result are there while the event is emitted, an
 
 test('a long result is counted and read in its parts', () => {
   const result = `{"a":"${'x'.repeat(20_000)}"}`
-  const bytes = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${result}}`)
-  const long = new LongLine([bytes.subarray(0, 3000)], toLine(bytes.subarray(3000)), longStrings([bytes]))
+  const long = inTwoParts(`{"jsonrpc":"2.0","id":1,"result":${result}}`)
   Object.defineProperty(long, 'line', { get: () => assert.fail('it was joined') })
   const frame = readLong(long)
   assert(frame.kind === 'result')

@@ -2,18 +2,13 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { type SlowReader, Unread } from '../../src/proxy/clients/unread.js'
+import { Unread } from '../../src/proxy/clients/unread.js'
 
-interface Reader extends SlowReader {
-  backlogBytes: number
-  readonly name: string
-}
-
-function readers(gone: string[]): (name: string, backlogBytes: number) => Reader {
-  return (name, backlogBytes) => ({
+function readers(gone: string[]) {
+  return (name: string, backlogBytes: number) => ({
     name,
     backlogBytes,
-    disconnectSlow: (bytes) => {
+    disconnectSlow: (bytes: number) => {
       gone.push(`${name} ${bytes}`)
       return bytes
     },

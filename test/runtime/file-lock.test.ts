@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { realRuntime } from '../../src/real-runtime.js'
 import { FileLock, type LockRuntime } from '../../src/runtime/file-lock.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
@@ -73,14 +73,14 @@ test('a lock counts as taken while its holder touches it now, and not in the pas
   const lock = lockAt(path, { wallNow: () => 100_000 })
   assert.equal(lock.isActive, false)
   writeFileSync(path, '')
-  for (const [touchedAtS, isActive] of [
+  for (const [touchedAtS, isTaken] of [
     [84, false],
     [86, true],
     [114, true],
     [116, false],
   ] as const) {
     utimesSync(path, touchedAtS, touchedAtS)
-    assert.equal(lock.isActive, isActive, `${touchedAtS}`)
+    assert.equal(lock.isActive, isTaken, `${touchedAtS}`)
   }
 })
 
@@ -91,45 +91,43 @@ test('a turn that a killed process left is not waited for', async (t: Scope) => 
   assert.equal(await lockAt(path, realRuntime()).during(() => 1), 1)
 })
 
-describe('among processes', () => {
-  /** Tries to take the lock of each path that it receives, and answers whether that succeeded. */
-  const program = `
-    const { FileLock } = await import(${JSON.stringify(new URL('../../src/runtime/file-lock.js', import.meta.url).href)})
-    const runtime = { now: Date.now, wallNow: Date.now, setTimer: () => undefined }
-    process.on('message', (path) => process.send(new FileLock(path, runtime).tryAcquire()))
-    process.send('ready')`
+/** Tries to take the lock of each path that it receives, and answers whether that succeeded. */
+const program = `
+  const { FileLock } = await import(${JSON.stringify(new URL('../../src/runtime/file-lock.js', import.meta.url).href)})
+  const runtime = { now: Date.now, wallNow: Date.now, setTimer: () => undefined }
+  process.on('message', (path) => process.send(new FileLock(path, runtime).tryAcquire()))
+  process.send('ready')`
 
-  async function start(t: Scope): Promise<{
-    readonly take: (path: string) => Promise<unknown>
-    readonly kill: () => Promise<unknown>
-  }> {
-    const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    })
-    t.after(() => void child.kill('SIGKILL'))
-    await once(child, 'message')
-    return {
-      take: async (path) => {
-        child.send(path)
-        return (await once(child, 'message'))[0]
-      },
-      kill: () => {
-        child.kill('SIGKILL')
-        return once(child, 'exit')
-      },
-    }
-  }
-
-  test('a stale lock has one owner', async (t: Scope) => {
-    const path = join(scratch(t), 'lock')
-    const processes = await Promise.all([start(t), start(t)])
-    for (let round = 0; round < ROUNDS; round++) {
-      writeStale(path)
-      const taken = await Promise.all(processes.map(({ take }) => take(path)))
-      assert.deepEqual(taken.map(String).sort(), ['false', 'true'], `round ${round}`)
-      rmSync(path)
-    }
+async function start(t: Scope): Promise<{
+  readonly take: (path: string) => Promise<unknown>
+  readonly kill: () => Promise<unknown>
+}> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
+  t.after(() => void child.kill('SIGKILL'))
+  await once(child, 'message')
+  return {
+    take: async (path) => {
+      child.send(path)
+      return (await once(child, 'message'))[0]
+    },
+    kill: () => {
+      child.kill('SIGKILL')
+      return once(child, 'exit')
+    },
+  }
+}
+
+test('a stale lock has one owner among processes', async (t: Scope) => {
+  const path = join(scratch(t), 'lock')
+  const processes = await Promise.all([start(t), start(t)])
+  for (let round = 0; round < ROUNDS; round++) {
+    writeStale(path)
+    const taken = await Promise.all(processes.map(({ take }) => take(path)))
+    assert.deepEqual(taken.map(String).sort(), ['false', 'true'], `round ${round}`)
+    rmSync(path)
+  }
 })
 
 test('a lock counts as long as its holder touches it, whatever the number of its process', (t: Scope) => {

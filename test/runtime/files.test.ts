@@ -54,13 +54,8 @@ describe('a file is read', () => {
   })
 })
 
-describe('a file is opened for writing', () => {
-  const cases: [
-    name: string,
-    how: 'append' | 'create' | 'replace',
-    want: string | RegExp,
-    needsRoot?: true,
-  ][] = [
+const cases: [name: string, how: 'append' | 'create' | 'replace', want: string | RegExp, needsRoot?: true][] =
+  [
     ['new', 'append', '+'],
     ['new', 'create', '+'],
     ['data/file', 'append', 'text+'],
@@ -71,8 +66,11 @@ describe('a file is opened for writing', () => {
     ['pipe', 'append', /ENXIO/],
     ['theirs', 'append', /belongs to another user/, true],
   ]
-  for (const [name, how, want, needsRoot = false] of cases)
-    test(`${name}, ${how}: ${String(want)}`, { skip: needsRoot && !isRoot }, async (t) => {
+for (const [name, how, want, needsRoot = false] of cases)
+  test(
+    `a file is opened for writing: ${name}, ${how}: ${String(want)}`,
+    { skip: needsRoot && !isRoot },
+    async (t) => {
       const folder = folderWith(t)
       if (needsRoot) {
         writeFileSync(join(folder, 'theirs'), '')
@@ -85,8 +83,8 @@ describe('a file is opened for writing', () => {
       await file.close()
       assert.equal(readFileSync(path, 'utf8'), want)
       assert.equal(statSync(path).mode & 0o777, 0o600)
-    })
-})
+    },
+  )
 
 describe('a file is replaced', () => {
   test('by a draft whose name no other program can have taken', (t) => {
@@ -96,10 +94,8 @@ describe('a file is replaced', () => {
       symlinkSync('data/file', join(folder, `new.${pid}.tmp`))
     replaceFile(join(folder, 'new'), 'other', 0o600, true)
     assert.equal(readFileSync(join(folder, 'data/file'), 'utf8'), 'text')
-    assert.deepEqual(
-      readdirSync(folder).filter((name) => !name.endsWith('.tmp')),
-      [...before, 'new'].toSorted(),
-    )
+    const found = readdirSync(folder).filter((name) => !name.endsWith('.tmp'))
+    assert.deepEqual(found, [...before, 'new'].toSorted())
   })
 
   const owners: [title: string, folder: number, want: number][] = [

@@ -35,7 +35,7 @@ function scene(t: Pick<TestContext, 'after'>, { isDeaf = false } = {}) {
   const pipes = new MachinePipes(join(parent, 'pipes'), runtime, undefined)
   const [input, output] = [new PassThrough(), new PassThrough()]
   const broken: string[] = []
-  /** What the agent got. */
+  /** The orders that the agent received. */
   const orders: AgentOrder[] = []
   const reader = new LineReader(Infinity)
   if (!isDeaf)
@@ -124,14 +124,13 @@ describe('an agent', { skip }, () => {
     program.stdout.pause()
     const descriptor = openSync(join(folder, '1.1'), constants.O_WRONLY | constants.O_NONBLOCK)
     let written = 0
-    for (let idle = 0; idle < 10; idle++) {
+    for (let idle = 0; idle < 10; idle++)
       try {
         written += writeSync(descriptor, 'x')
         idle = 0
       } catch {
         await turn()
       }
-    }
     closeSync(descriptor)
     assert(written < 1024 * 1024, `${written} bytes were taken`)
     assert(program.stdout.readableLength <= 128 * 1024)
@@ -165,10 +164,8 @@ describe('an agent', { skip }, () => {
     const { link, orders } = scene(t)
     link.run(command).kill()
     await until(() => orders.length === 2)
-    assert.deepEqual(
-      orders.map(({ kind }) => kind),
-      ['start', 'kill'],
-    )
+    const found = orders.map(({ kind }) => kind)
+    assert.deepEqual(found, ['start', 'kill'])
   })
 
   const lies: readonly (readonly [title: string, ...reports: readonly (object | string)[]])[] = [

@@ -1,4 +1,4 @@
-// Which files a client is told of.
+// The files that a result lists as artifacts.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-// What code in a session must do, whatever runs it.
+// Every runtime must run code in a session like this.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

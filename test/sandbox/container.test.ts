@@ -1,4 +1,4 @@
-// What a container engine is asked for: by a fake that writes it down. What containers do is tested in test/system.
+// The command lines for a container engine, recorded by a fake engine. test/system has the tests of real containers.
 
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'

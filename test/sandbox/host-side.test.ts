@@ -1,4 +1,4 @@
-// What a runtime does on the host: folders of sessions, volumes, interpreters, users, limits.
+// The work of a runtime on the host: folders of sessions, volumes, interpreters, users, limits.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
@@ -74,7 +74,7 @@ function environment(name: string): string {
   return join(root, 'bin/python')
 }
 
-/** What a machine in this folder is ended with, and undefined when it is not within a few looks. */
+/** The limit that ends a machine in this folder. Undefined when the machine is not ended within a few looks. */
 async function ended(path: string, files: Partial<WatchedFiles>, looks = 3): Promise<string | undefined> {
   let now = 0
   const timers: (() => void)[] = []
@@ -160,7 +160,7 @@ describe('a state folder', { skip }, () => {
   test('is kept by others while its lock is made and not held yet', async () => {
     const root = made('early')
     const children: ReturnType<typeof runtime.spawn>[] = []
-    // What takes the lock makes the file, and goes on when it gets a line.
+    // The process that takes the lock makes the file, and continues when it reads a line.
     const late: typeof runtime = {
       ...runtime,
       spawn: ({ command, args, ...spec }) => {
@@ -438,12 +438,11 @@ describe('the user that is configured', () => {
     ['7:0', /never runs as root or in its group/],
     ['4294967295:7', /must be two numbers/],
   ]
-  for (const [runAs, found] of cases) {
+  for (const [runAs, found] of cases)
     test(`${runAs} is ${found instanceof RegExp ? 'refused' : 'found'}`, () => {
       if (found instanceof RegExp) assert.throws(() => hostIdentity(runAs, root), found)
       else assert.deepEqual(hostIdentity(runAs, root), found)
     })
-  }
 
   test('is nobody else where the service is not root', () => {
     const own = { uid: 1000, gid: 1001 }
@@ -462,14 +461,13 @@ describe('a bwrap that cannot be used', { skip }, () => {
     ['says nothing', 'exit 3', /bwrap --version fails: it ended with 3;/],
     ['is ended', 'kill -KILL $$', /bwrap --version fails: it ended with SIGKILL;/],
   ]
-  for (const [title, script, why] of cases) {
+  for (const [title, script, why] of cases)
     test(`${title}, and is told apart`, async () => {
       const path = written('bwrap', `#!/bin/sh\n${script}\n`)
       chmodSync(path, 0o755)
       await assert.rejects(probeBubblewrap(runtime, 'none', 'none', undefined, [folder]), { message: why })
       rmSync(path)
     })
-  }
 })
 
 describe('a scope of systemd', { skip }, () => {

@@ -1,4 +1,4 @@
-// What code in a session may do to the results of its own calls: each of them is answered all the same.
+// Code in a session attacks the results of its calls. The service still answers each call.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -24,25 +24,21 @@ async function endWith(line: string): Promise<RunEnd> {
   return ended
 }
 
-describe('the line behind a mark', () => {
-  const cases: readonly (readonly [title: string, line: string, exitCode: number, hasArtifacts: boolean])[] =
-    [
-      ['tells of artifacts', '{"ok":true,"artifacts":true}', 0, true],
-      ['has flags that are none', '{"ok":1,"artifacts":["a"]}', 1, false],
-      ['is no JSON', '{"ok":true', 1, false],
-      ['is deep', '['.repeat(500_000), 1, false],
-      ['is long', `{"ok":true,"x":"${'x'.repeat(5000)}"}`, 1, false],
-    ]
-  for (const [title, line, exitCode, hasArtifacts] of cases) {
-    test(title, async () => {
-      const end = await endWith(line)
-      assert(end.kind === 'done')
-      assert.deepEqual([end.exitCode, end.hasArtifacts], [exitCode, hasArtifacts])
-    })
-  }
-})
+const cases: readonly (readonly [title: string, line: string, exitCode: number, hasArtifacts: boolean])[] = [
+  ['tells of artifacts', '{"ok":true,"artifacts":true}', 0, true],
+  ['has flags that are none', '{"ok":1,"artifacts":["a"]}', 1, false],
+  ['is no JSON', '{"ok":true', 1, false],
+  ['is deep', '['.repeat(500_000), 1, false],
+  ['is long', `{"ok":true,"x":"${'x'.repeat(5000)}"}`, 1, false],
+]
+for (const [title, line, exitCode, hasArtifacts] of cases)
+  test(`the line behind a mark ${title}`, async () => {
+    const end = await endWith(line)
+    assert(end.kind === 'done')
+    assert.deepEqual([end.exitCode, end.hasArtifacts], [exitCode, hasArtifacts])
+  })
 
-/** A service whose interpreters are heard: what each is told, word and code. */
+/** A service, and the word that each interpreter gets before its code. */
 async function heard(t: Scope): Promise<{ client: SandboxClient; words: string[] }> {
   const words: string[] = []
   const { client } = await openSandbox(t, { templates: { js: { language: 'node' } } }, (runtime) => ({
@@ -149,9 +145,7 @@ describe('a session', () => {
       fs.writeFileSync('artifacts/good', '')`,
       { template: 'js' },
     )
-    assert.deepEqual(
-      listAt(said.value, 'result', 'artifacts').map((each) => Object(each)['path']),
-      ['artifacts/good'],
-    )
+    const found = listAt(said.value, 'result', 'artifacts').map((each) => Object(each)['path'])
+    assert.deepEqual(found, ['artifacts/good'])
   })
 })

@@ -1,4 +1,4 @@
-// What every machine must do, whatever isolates it.
+// The contract of a machine, for every kind of isolation.
 
 import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'
@@ -27,7 +27,7 @@ export const plainSpec: MachineSpec = {
   startTimeoutMs: 60_000,
 }
 
-/** What a program wrote, and how it ended. */
+/** The output of a program, and its exit. */
 export interface Ran extends GuestExit {
   readonly stdout: string
   readonly stderr: string
@@ -115,12 +115,11 @@ export function machineContract(
         ['kill -TERM $$', undefined, 'SIGTERM'],
         ['kill -KILL $$', undefined, 'SIGKILL'],
       ]
-    for (const [line, code, signal] of exits) {
+    for (const [line, code, signal] of exits)
       test(`tells how a program ended: ${line}`, async () => {
         const exit = await ran(await machine(), shell(line))
         assert.deepEqual([exit.code, exit.signal, exit.failure], [code, signal, undefined])
       })
-    }
 
     test('names a program that is not there', async () => {
       const exit = await ran(await machine(), { program: 'no-such-program', args: [] })
@@ -207,7 +206,7 @@ export function machineContract(
   })
 }
 
-/** A file of the session stops growing: nobody is left who writes to it. */
+/** A file of the session stops growing: no process writes to it. */
 async function stands(machine: Machine, file: string): Promise<void> {
   const sizes: string[] = []
   // On a busy machine the signals may take a moment.

@@ -81,7 +81,7 @@ describe('a microsandbox server', () => {
     ['a start that fails', start, 500, internal, /^Sandbox creation failed: internal$/],
     ['a start that takes too long', start, 200, late, /^Sandbox creation failed: Sandbox x timed out/],
   ]
-  for (const [title, method, status, body, message] of faults) {
+  for (const [title, method, status, body, message] of faults)
     test(`with ${title} gives an error that says so, and works again`, async (t) => {
       const { fake, sandbox } = await pair(t)
       const call = (): Promise<{ readonly message: string }> =>
@@ -95,7 +95,6 @@ describe('a microsandbox server', () => {
       fake.misbehave = () => false
       assert.equal((await call()).message, '')
     })
-  }
 
   test('that loses an answer is not asked again, and the next call begins anew', async (t) => {
     const { fake, sandbox } = await pair(t)

@@ -1,4 +1,4 @@
-// Which runtime takes which network: none may give code more than was configured.
+// The networks of each runtime. No runtime gives code more than its configuration allows.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

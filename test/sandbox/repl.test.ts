@@ -50,7 +50,7 @@ describe('an interpreter', () => {
   })
 })
 
-/** What is read when the bytes come in pieces of this size: the output before the mark, the line, and the output behind it. */
+/** The results for bytes in pieces of this size: the output before the mark, the line, and the output behind it. */
 async function readAs(size: number, bytes: Buffer, nonce: string): Promise<string[]> {
   const source = new PassThrough()
   const outputs = ['', '']
@@ -76,12 +76,11 @@ describe('a stream with marks', () => {
     ['marks of others', '\0abce\0abc\0\0abcd{}\n', ['\0abce\0abc\0', '{}', '']],
     ['no output', '\0abcd{}\n', ['', '{}', '']],
   ]
-  for (const [title, text, want] of cases) {
+  for (const [title, text, want] of cases)
     test(`with ${title}, in pieces of any size`, async () => {
       for (const size of [1, 2, 3, 7, 65_536])
         assert.deepEqual(await readAs(size, Buffer.from(text), 'abcd'), want, `size ${size}`)
     })
-  }
 
   test('ends a line that never ends', async () => {
     const [, line, rest] = await readAs(65_536, Buffer.from(`\0abcd${'x'.repeat(3_000_000)}`), 'abcd')

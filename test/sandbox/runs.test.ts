@@ -1,14 +1,14 @@
-// Whose turn it is, and in which order a call that runs too long is ended.
+// The order of calls, and the steps that end a call that runs too long.
 
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import PQueue from 'p-queue'
 import { inTurn, watchedEnd } from '../../src/sandbox/runs.js'
 
 const { signal } = new AbortController()
 
-/** Works of one queue, two of which wait, and each of which ends when it is told to. */
+/** Works of one queue. Two of them may wait, and each ends when the test calls `end`. */
 class Works {
   readonly begun: string[] = []
   readonly #ends = new Map<string, () => void>()
@@ -32,29 +32,27 @@ class Works {
   }
 }
 
-describe('turns', () => {
-  test('are not given to a call that was cancelled', async () => {
-    const works = new Works(1)
-    const leaving = new AbortController()
-    void works.run('first')
-    const left = assert.rejects(works.run('left', leaving.signal) ?? assert.fail(), /gone/)
-    void works.run('next')
-    assert.equal(works.run('too many'), undefined)
-    leaving.abort(new Error('gone'))
-    await left
-    void works.run('in its place')
-    await works.end('first')
-    await works.end('next')
-    assert.deepEqual(works.begun, ['first', 'next', 'in its place'])
-    assert(works.run('last') !== undefined, 'there is room to wait again')
-  })
+test('a call that was cancelled gets no turn', async () => {
+  const works = new Works(1)
+  const leaving = new AbortController()
+  void works.run('first')
+  const left = assert.rejects(works.run('left', leaving.signal) ?? assert.fail(), /gone/)
+  void works.run('next')
+  assert.equal(works.run('too many'), undefined)
+  leaving.abort(new Error('gone'))
+  await left
+  void works.run('in its place')
+  await works.end('first')
+  await works.end('next')
+  assert.deepEqual(works.begun, ['first', 'next', 'in its place'])
+  assert(works.run('last') !== undefined, 'there is room to wait again')
 })
 
 interface End {
   readonly at: string
 }
 
-/** What was done to a run that ends when this step is reached, or never. */
+/** The steps against a run that ends at this step, or never. */
 async function stepsOf(endsAt: string): Promise<{ steps: string[]; end: End | undefined }> {
   const steps: string[] = []
   const timers = new Set<() => void>()
@@ -82,7 +80,7 @@ async function stepsOf(endsAt: string): Promise<{ steps: string[]; end: End | un
   if (endsAt === 'itself') finish?.({ at: 'itself' })
   await turn()
   call.abort()
-  // Each time that whoever waits would wait in vain.
+  // Each timer fires only when no earlier step has ended the run.
   for (let i = 0; i < 5 && ends.length === 0; i++) {
     for (let j = 0; j < 5; j++) await turn()
     const [due] = timers
@@ -94,17 +92,14 @@ async function stepsOf(endsAt: string): Promise<{ steps: string[]; end: End | un
   return { steps, end: await watched }
 }
 
-describe('a call that takes too long', () => {
-  const cases: readonly (readonly [title: string, endsAt: string, steps: readonly string[]])[] = [
-    ['is left alone when it ends in time', 'itself', []],
-    ['is asked to end', 'interrupt', ['interrupt']],
-    ['is killed when it does not', 'kill', ['interrupt', 'kill']],
-    ['takes its machine with it when nothing else ends it', 'never', ['interrupt', 'kill', 'stop']],
-  ]
-  for (const [title, endsAt, steps] of cases) {
-    test(title, async () => {
-      const end = endsAt === 'never' ? undefined : { at: endsAt }
-      assert.deepEqual(await stepsOf(endsAt), { steps: [...steps], end })
-    })
-  }
-})
+const cases: readonly (readonly [title: string, endsAt: string, steps: readonly string[]])[] = [
+  ['is left alone when it ends in time', 'itself', []],
+  ['is asked to end', 'interrupt', ['interrupt']],
+  ['is killed when it does not', 'kill', ['interrupt', 'kill']],
+  ['takes its machine with it when nothing else ends it', 'never', ['interrupt', 'kill', 'stop']],
+]
+for (const [title, endsAt, steps] of cases)
+  test(`a call that takes too long ${title}`, async () => {
+    const end = endsAt === 'never' ? undefined : { at: endsAt }
+    assert.deepEqual(await stepsOf(endsAt), { steps: [...steps], end })
+  })

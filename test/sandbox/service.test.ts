@@ -1,4 +1,4 @@
-// The service above what isolates, on the runtime without isolation and with Node, which is there wherever tests run.
+// The service on the runtime without isolation, with Node as the interpreter, since every machine with these tests has it.
 
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
@@ -16,6 +16,8 @@ async function client(t: Parameters<typeof openSandbox>[0], more: object = {}): 
   return (await openSandbox(t, { ...section, ...more })).client()
 }
 
+/** The session of a test that needs only one. */
+const session_id = 'art'
 const idOf = (said: Said): string => String(said.of('session_id'))
 
 describe('the server', () => {
@@ -155,7 +157,6 @@ describe('code', () => {
 
   test('may declare a name again, await and import anywhere, and ask for the end of its process', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'names'
     const lines: readonly (readonly [code: string, text: string, isSuccess: boolean])[] = [
       ['const a = 1', '', true],
       ['const a = 2; a', '2\n', true],
@@ -184,7 +185,6 @@ describe('code', () => {
 
   test('that is cancelled keeps its variables, and is not answered', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'cancelled'
     await sandbox.code('globalThis.x = 1', { session_id, ...node })
     const id = sandbox.raw.nextId()
     const going = sandbox.raw.notification('notifications/progress')
@@ -209,7 +209,6 @@ describe('code', () => {
 
   test('that ignores being interrupted ends with its variables, and the next call says so', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'deaf'
     await sandbox.code('let x = 7', { session_id, ...node })
     const waiting = await sandbox.code('await new Promise(() => {})', { session_id, timeout: 1 })
     assert.match(waiting.message, /timed out after 1 s; variables are kept/)
@@ -231,7 +230,6 @@ describe('code', () => {
 
   test('that ends its interpreter fails, and the next call begins anew with the same files', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'ended'
     const crash = `require('node:fs').writeFileSync('kept', 'k'); console.log('last'); process.reallyExit(3)`
     const ended = await sandbox.code(crash, { session_id, ...node })
     assert.match(
@@ -244,7 +242,6 @@ describe('code', () => {
 
   test('leaves what it writes later to the next result', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'later'
     const late = `const looking = setInterval(() => {
         if (!require('node:fs').existsSync('go')) return
         clearInterval(looking)
@@ -272,7 +269,6 @@ describe('code', () => {
     const warned = (warning: Error): void => void warnings.push(warning.message)
     process.on('warning', warned)
     t.after(() => process.off('warning', warned))
-    const session_id = 'queue'
     await sandbox.code('globalThis.order = []', { session_id, ...node })
     const slow = sandbox.code('await new Promise((go) => { globalThis.go = go }); order.push("slow");', {
       session_id,
@@ -280,7 +276,7 @@ describe('code', () => {
     const waiting = Array.from({ length: 16 }, (_, at) => sandbox.code(`order.push(${at});`, { session_id }))
     const refused = await sandbox.code('1', { session_id })
     assert.equal(refused.code, -32600)
-    assert.equal(refused.message, 'Resource limit exceeded: session queue has 16 calls waiting')
+    assert.equal(refused.message, 'Resource limit exceeded: session art has 16 calls waiting')
     // A command runs beside the code, and lets it go on.
     assert.equal((await sandbox.command('true', { session_id })).of('exit_code'), 0)
     const stopped = sandbox.call('stop_session', { session_id })
@@ -346,7 +342,6 @@ describe('long output', () => {
 
   test('comes as progress while it is written', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'progress'
     await sandbox.command('true', { session_id, ...node })
     const code = `const made = async (file) => {
         while (!require('node:fs').existsSync(file)) await new Promise((go) => setTimeout(go, 5))
@@ -482,7 +477,6 @@ describe('sessions', () => {
 describe('files', () => {
   test('are written, read in parts, and listed', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'files'
     const wrote = await sandbox.call('write_file', { session_id, path: 'd/e/f.csv', content: 'a,b\n1,2\n' })
     assert.deepEqual([wrote.of('size'), wrote.of('session_created')], [8, true])
     const read = await sandbox.call('read_file', { session_id, path: 'd/e/f.csv' })
@@ -509,7 +503,6 @@ describe('files', () => {
 
   test('in folders that are called like options are listed, and stay', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'files'
     await sandbox.command("mkdir -- -delete '(' !; touch -- -delete/in '(/in' !/in", { session_id })
     for (const path of ['-delete', '(', '!', './-delete/'])
       assert.equal((await sandbox.call('list_files', { session_id, path })).text, 'in (0 bytes)')
@@ -518,7 +511,6 @@ describe('files', () => {
 
   test('of a folder with very many are listed in part, which is told', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'files'
     await sandbox.command(
       "mkdir few many; (cd few; seq -w 1001 | xargs touch); name=$(head -c 240 /dev/zero | tr '\\0' n); cd many; seq 4500 | sed s/^/$name/ | xargs touch",
       { session_id },
@@ -535,7 +527,6 @@ describe('files', () => {
 
   test('that are none, or cannot be, are refused', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'files'
     await sandbox.command('mkfifo pipe; mkdir d', { session_id })
     const cases: readonly (readonly [tool: string, args: object, message: RegExp])[] = [
       ['read_file', { path: 'nope' }, /^File access failed: nope: there is no such file$/],
@@ -569,7 +560,6 @@ describe('files', () => {
 
   test('that code leaves in artifacts come with its result, once, and are resources', async (t) => {
     const sandbox = await client(t)
-    const session_id = 'art'
     const draw = `const fs = require('node:fs'); fs.mkdirSync('artifacts', { recursive: true });
       fs.writeFileSync('artifacts/a b.svg', '<svg/>'); fs.writeFileSync('artifacts/data.bin', Buffer.from([255]));`
     const drawn = await sandbox.code(draw, { session_id, ...node })
@@ -594,10 +584,8 @@ describe('files', () => {
     })
     assert.deepEqual((await sandbox.code('1', { session_id })).of('artifacts'), [])
     const changed = await sandbox.command('echo more > artifacts/more.txt', { session_id })
-    assert.deepEqual(
-      listAt(changed.of('artifacts')).map((each) => at(each, 'path')),
-      ['artifacts/more.txt'],
-    )
+    const shown = listAt(changed.of('artifacts')).map((each) => at(each, 'path'))
+    assert.deepEqual(shown, ['artifacts/more.txt'])
     assert.deepEqual((await sandbox.code('2', { session_id })).of('artifacts'), [])
     const read = async (address: string): Promise<unknown> =>
       (await sandbox.raw.request('resources/read', { uri: address })).value
@@ -614,24 +602,22 @@ async function names(sandbox: SandboxClient): Promise<unknown[]> {
   return listAt((await sandbox.call('get_sessions')).of('sessions')).map((each) => at(each, 'session_id'))
 }
 
-// A11: a principal with more sessions than others gives way, and nobody is locked out.
-describe('sessions of several principals', () => {
-  const owned = { ...section, sessions: 'client', maxSessions: 4 }
-  test('share the places: each keeps its share, and makes room of its own', async (t) => {
-    const { client: connect } = await openSandbox(t, owned)
-    const [ann, bob] = [connect('ann'), connect('bob')]
-    for (const session_id of ['1', '2', '3', '4']) await ann.command('true', { session_id })
-    for (const session_id of ['1', '2', '3', '4']) await bob.command('true', { session_id })
-    assert.deepEqual(
-      [await names(ann), await names(bob)],
-      [
-        ['3', '4'],
-        ['3', '4'],
-      ],
-    )
-    const eve = connect('eve')
-    await eve.command('true', { session_id: '1' })
-    assert.deepEqual(await names(eve), ['1'])
-    assert.equal((await names(ann)).length + (await names(bob)).length, 3)
-  })
+// A11: a principal with more sessions than others gives way, and every principal gets a session.
+const owned = { ...section, sessions: 'client', maxSessions: 4 }
+test('several principals share the places: each keeps its share, and makes room among its sessions', async (t) => {
+  const { client: connect } = await openSandbox(t, owned)
+  const [ann, bob] = [connect('ann'), connect('bob')]
+  for (const session_id of ['1', '2', '3', '4']) await ann.command('true', { session_id })
+  for (const session_id of ['1', '2', '3', '4']) await bob.command('true', { session_id })
+  assert.deepEqual(
+    [await names(ann), await names(bob)],
+    [
+      ['3', '4'],
+      ['3', '4'],
+    ],
+  )
+  const eve = connect('eve')
+  await eve.command('true', { session_id: '1' })
+  assert.deepEqual(await names(eve), ['1'])
+  assert.equal((await names(ann)).length + (await names(bob)).length, 3)
 })

@@ -10,14 +10,12 @@ import { warm } from './warm.js'
 
 before(warm)
 
-for (const fault of faults) {
+for (const fault of faults)
   describe(`${fault.name}: ${fault.what}`, () => {
-    for (const phase of phases) {
+    for (const phase of phases)
       test(`${phase.name}: ${phase.when}`, async () => {
         const { failures } = await inTurn(() => simulateCell(fault, phase, 1))
         const again = `npm run sim -- --fault ${fault.name} --phase ${phase.name} --seed 1 --trace`
         assert.equal(failures.length === 0 ? '' : `${again}\n${failuresText(failures)}`, '')
       })
-    }
   })
-}

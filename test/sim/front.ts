@@ -90,9 +90,7 @@ export class SimFront {
 
   kill(label: string): void {
     this.#places = this.#places.filter((place) => place.label !== label)
-    for (const [socket, own] of this.#labels) {
-      if (own === label && !socket.destroyed) socket.reset()
-    }
+    for (const [socket, own] of this.#labels) if (own === label && !socket.destroyed) socket.reset()
   }
 
   leaves(label: string): void {

@@ -93,10 +93,9 @@ function recover(world: World): void {
   }
   world.pass(RECOVERY_MS - (clock.now - from))
   judgeTries(world, tried)
-  for (const { name, state, error } of world.proxy.status()) {
+  for (const { name, state, error } of world.proxy.status())
     if (state !== 'connected' && !isUnused(world, name, state, from))
       ledger.fail('not-ready', `${name} is ${state} after a minute: ${error}`)
-  }
   for (const client of seats) if (client.speaks) sees(world, client)
   finalChanges(world)
 }

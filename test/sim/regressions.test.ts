@@ -8,12 +8,11 @@ import { warm } from './warm.js'
 before(warm)
 
 describe('runs in which something was found once', () => {
-  for (const { what, plan } of regressions) {
+  for (const { what, plan } of regressions)
     test(what, async () => {
       const { failures } = await inTurn(() => simulate(plan))
       assert.equal(failuresText(failures), '')
     })
-  }
 })
 
 test('a plan is printed as the line that is kept', () => {

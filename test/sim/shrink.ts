@@ -16,11 +16,8 @@ export async function shrink(plan: Plan, fails: (plan: Plan) => Promise<boolean>
     return true
   }
   await better({ ...best, logs: false })
-  for (let size = Math.ceil(best.ops.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-    for (let from = 0; from < best.ops.length;) {
-      if (!(await better(without(best, from, size)))) from += size
-    }
-  }
+  for (let size = Math.ceil(best.ops.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
+    for (let from = 0; from < best.ops.length;) if (!(await better(without(best, from, size)))) from += size
   for (const simpler of simplerShapes) await better(simpler(best))
   for (let at = 0; at < best.ops.length; at++) await better(withoutGap(best, at))
   return best

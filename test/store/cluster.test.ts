@@ -14,7 +14,7 @@ const secret = 'the secret of all instances'
 
 type Instance = Awaited<ReturnType<typeof instance>>
 
-/** One end of a channel, and what came there. */
+/** One end of a channel, and the bytes that it received. */
 class End implements PeerSink {
   channel: PeerChannel | undefined
   text = ''
@@ -49,7 +49,7 @@ async function instance(scope: Scope, shared: SharedMemory, label: string, log: 
     runtime: realClock,
     log: ({ message }) => log.push(message),
   })
-  /** What came on channels that others have opened, and what all were told. */
+  /** The ends of the channels that other instances have opened, and the messages to all instances. */
   const ends: End[] = []
   const told: string[] = []
   cluster.serve({

@@ -1,4 +1,4 @@
-// What clients of sessions have said, in memory and in a file that several processes write.
+// The notes about clients of sessions, in memory and in a file that several processes write.
 
 import assert from 'node:assert/strict'
 import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'

@@ -21,7 +21,7 @@ const MiB = 1024 * 1024
 /** A busy machine must not run into the limit of a call. */
 const plain = { prefix: false, describe: false, timeout: HANG_MS }
 
-/** A front with a server that does what it is told. */
+/** A front with a server whose tools behave as their arguments ask. */
 async function front(scope: Scope, more: object = {}): Promise<number> {
   const value = {
     server: { port: 0, allowedHosts: ['127.0.0.1'], ...more },
@@ -35,7 +35,7 @@ async function front(scope: Scope, more: object = {}): Promise<number> {
 const call = (id: number, name: string, args: object = {}): string =>
   message('tools/call', id, { name, arguments: args })
 
-/** What a tool of the server said. */
+/** The response of a tool of the server. */
 function saidIn(body: string): unknown {
   const answer = messageIn(body)
   assert(at(answer, 'error') === undefined, JSON.stringify(answer))
@@ -150,14 +150,14 @@ describe('connections of a balancer to the front', () => {
       await ping(0)
       const first = relay.made
       for (let id = 1; id <= 20; id++) await ping(id)
-      // HAProxy's checks make connections of their own.
+      // HAProxy opens separate connections for its checks.
       if (balancer.reuses) assert.ok(relay.made - first < 20, `${relay.made - first}`)
       else assert.equal(relay.made - first, 20)
     })
 
   // HAProxy takes the end of a client's half of a connection for just that, until it has something to pass on.
   for (const each of balancers.filter(({ title }) => title !== 'HAProxy')) {
-    // What nginx keeps for the next request ends a second later.
+    // nginx closes an idle connection after a second.
     const balancer = each.reuses ? nginxKeepingAlive({ seconds: 1, connections: 16 }) : each
     test(`end when the client of a stream goes away: ${balancer.title}`, async (t) => {
       const relay = await Relay.open(t, await front(t))
@@ -177,7 +177,7 @@ describe('connections of a balancer to the front', () => {
     const balancer = nginxKeepingAlive({ seconds: 1, connections: 4 })
     const { port } = await balancer.start(t, await front(t))
     const statuses = new Set<number>()
-    // Around the moment at which nginx ends what has rested for a second.
+    // These requests come around the moment at which nginx closes an idle connection.
     const pauses = Array.from({ length: 12 }, (_, index) => 985 + index * 3)
     await Promise.all(
       pauses.map(async (pause) => {
@@ -191,17 +191,15 @@ describe('connections of a balancer to the front', () => {
   })
 })
 
-describe('health checks of HAProxy', () => {
-  const checks = ['option httpchk GET /health', 'option httpchk', 'option httpchk OPTIONS /health']
-  for (const check of checks)
-    test(`find the front well: ${check}`, async (t) => {
-      const running = await startProgram(t, haproxyProgram(await front(t), check, 'default-server inter 100'))
-      // A check that a busy machine answers too late is followed by another one.
-      let found = await checked(running)
-      const isUp = async (): Promise<boolean> => {
-        found = await checked(running)
-        return found.status === 'UP' && found.check === 'L7OK'
-      }
-      await untilAnswered(isUp, () => JSON.stringify(found))
-    })
-})
+const checks = ['option httpchk GET /health', 'option httpchk', 'option httpchk OPTIONS /health']
+for (const check of checks)
+  test(`health checks of HAProxy find the front well: ${check}`, async (t) => {
+    const running = await startProgram(t, haproxyProgram(await front(t), check, 'default-server inter 100'))
+    // A check that a busy machine answers too late is followed by another one.
+    let found = await checked(running)
+    const isUp = async (): Promise<boolean> => {
+      found = await checked(running)
+      return found.status === 'UP' && found.check === 'L7OK'
+    }
+    await untilAnswered(isUp, () => JSON.stringify(found))
+  })

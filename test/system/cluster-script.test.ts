@@ -16,7 +16,7 @@ interface Process {
 }
 
 interface Cluster {
-  /** What the script has started, by its names. */
+  /** The processes that the script has started, by its names. */
   readonly processes: ReadonlyMap<string, Process>
   stop(): Promise<number | null>
 }

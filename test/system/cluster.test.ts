@@ -1,5 +1,5 @@
-// Three instances with one key and one store, under load: faults lose no session, and nothing is done twice. What each of
-// them does for the sessions of the others is in `integration/several-instances.test.ts`.
+// Three instances with one key and one store, under load: faults lose no session, and no call runs twice.
+// `integration/several-instances.test.ts` tests how an instance serves the sessions of the others.
 //
 // PROOF=full: 200 clients and a hundred faults behind each balancer, in place of a few.
 
@@ -68,12 +68,12 @@ const faults: Readonly<Record<string, Fault>> = {
   },
 }
 
-/** How often each of them happens, one kind after the other. */
+/** The number of faults of each kind, one kind after the other. */
 const times: Readonly<Record<string, number>> = isFull
   ? { 'kill -9 of an instance': 100, 'kill -9 of the store': 20 }
   : {}
 
-/** What depends on the balancer happens behind each of them; the rest behind one, unless it is the full proof. */
+/** Faults that depend on the balancer happen behind each balancer. Other faults happen behind one, except in the full proof. */
 const ofBothBalancers: ReadonlySet<string> = new Set(['kill -9 of an instance', 'a rolling restart'])
 
 /** These lose no call, but the answers to questions that come meanwhile, since the store carries them. */

@@ -245,10 +245,8 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
       await page.getByRole('row', { name }).first().waitFor()
     }
     assert.deepEqual(watched.troubles, [])
-    assert.deepEqual(
-      watched.requests.filter((url) => !url.startsWith(`${proxy.origin}/ui/`)),
-      [],
-    )
+    const found = watched.requests.filter((url) => !url.startsWith(`${proxy.origin}/ui/`))
+    assert.deepEqual(found, [])
   })
 
   test('is nothing without its key, from another origin, and in a frame', async (t) => {

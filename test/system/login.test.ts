@@ -70,10 +70,8 @@ describe('a login in a browser', { skip: noBrowser }, () => {
         [],
         'the history has no state and no code',
       )
-      assert.deepEqual(
-        watched.troubles.filter((trouble) => !trouble.startsWith('Failed to load resource')),
-        [],
-      )
+      const found = watched.troubles.filter((trouble) => !trouble.startsWith('Failed to load resource'))
+      assert.deepEqual(found, [])
       const said = [...referers, proxy.stderr, ...server.mcpRequests].join('\n')
       assert(server.secrets.size > 0)
       for (const secret of server.secrets) assert(!said.includes(secret), secret)

@@ -24,27 +24,20 @@ const isAskable = (index: number): boolean => index % 2 === 1
 const [nginx] = balancers
 assert(nginx !== undefined)
 
-interface Gateway {
-  readonly port: number
-  readonly said: string
-  start(): Promise<void>
-  restart(signal: NodeJS.Signals): Promise<void>
-}
-
-/** The arguments of a gateway with a home of its own. */
+/** The arguments of a gateway with a separate home. */
 function argsOf(t: Scope, ledger: Ledger, port?: number): string[] {
   const servers = { ledger: ledger.server({ prefix: false, describe: false }) }
   const config = configFile(t, servers, { server: { allowedHosts: ['127.0.0.1'] } })
   return [cli, 'http', '--config', config, ...(port === undefined ? [] : ['--port', String(port)])]
 }
 
-async function bound(t: Scope, ledger: Ledger): Promise<Gateway> {
+async function bound(t: Scope, ledger: Ledger) {
   const port = await freePort()
   const env = { HOME: scratch(t) }
   return new Restartable(t, { command: process.execPath, args: argsOf(t, ledger, port), env, port })
 }
 
-function held(t: Scope, ledger: Ledger): Promise<Gateway> {
+function held(t: Scope, ledger: Ledger) {
   const env = `HOME=${scratch(t)}`
   return HeldSocket.open(t, 'env', [env, process.execPath, ...argsOf(t, ledger)])
 }
@@ -77,13 +70,11 @@ describe('a gateway that is started again under load', { skip: missing }, () => 
     })
 })
 
-describe('what is checked fails', () => {
-  test('where a line of the ledger is missing, is there twice, or is of no client', () => {
-    const calls = ['a', 'b', 'c'].map((n) => ({ n, end: n === 'c' ? 'broken' : 'answered' }))
-    assert.deepEqual(wrongCalls(['run a', 'run b'], calls), [])
-    assert.deepEqual(wrongCalls(['run a', 'run c'], calls), ['b was answered and never run'])
-    assert.deepEqual(wrongCalls(['run a', 'run b', 'run b'], calls), ['b was run 2 times'])
-    assert.deepEqual(wrongCalls(['run a', 'run b', 'run d'], calls), ['d was run, and no client made it'])
-    assert.deepEqual(wrongCalls(['run a'], [{ n: 'a', end: 'Session not found' }]), ['a: Session not found'])
-  })
+test('a line of the ledger that is missing, stands twice or belongs to no client is a violation', () => {
+  const calls = ['a', 'b', 'c'].map((n) => ({ n, end: n === 'c' ? 'broken' : 'answered' }))
+  assert.deepEqual(wrongCalls(['run a', 'run b'], calls), [])
+  assert.deepEqual(wrongCalls(['run a', 'run c'], calls), ['b was answered and never run'])
+  assert.deepEqual(wrongCalls(['run a', 'run b', 'run b'], calls), ['b was run 2 times'])
+  assert.deepEqual(wrongCalls(['run a', 'run b', 'run d'], calls), ['d was run, and no client made it'])
+  assert.deepEqual(wrongCalls(['run a'], [{ n: 'a', end: 'Session not found' }]), ['a: Session not found'])
 })

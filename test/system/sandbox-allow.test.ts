@@ -1,4 +1,4 @@
-// What programs of real machines reach where `network.allow` names hosts, made by root, or by whoever runs the tests.
+// `network.allow` on machines that root makes, or the user who runs the tests.
 
 import { sandboxScene } from './support/sandbox-scene.js'
 import { allowedHostsHold } from './support/sandbox-egress.js'

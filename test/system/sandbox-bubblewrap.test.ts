@@ -1,4 +1,4 @@
-// Machines of bubblewrap, made by root, or by whoever runs the tests.
+// Machines of bubblewrap that root makes, or the user who runs the tests.
 
 import assert from 'node:assert/strict'
 import { chownSync, mkdirSync, readFileSync, statSync } from 'node:fs'

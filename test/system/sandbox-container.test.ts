@@ -16,8 +16,8 @@ import { sandboxScene } from './support/sandbox-scene.js'
 
 const image = `localhost/mcps-sandbox-test-${process.pid}:1`
 const folder = mkdtempSync(join(tmpdir(), 'mcps-podman-'))
-// Where the tests run in a container themselves, the usual limits may be refused; and of the runtimes that Debian has, runc
-// knows control groups of versions 1 and 2 together.
+// The kernel may refuse the usual limits when the tests run in a container. Of the runtimes in Debian, runc knows control
+// groups of versions 1 and 2 together.
 const settings = `[containers]
 default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
 [engine]
@@ -40,7 +40,7 @@ async function containers(): Promise<SandboxRuntime> {
   return (await chooseRuntime('container', { ...scene.around, templates: images })).runtime
 }
 
-/** Where tests run in containers themselves, the kernel may refuse to nest them; undefined where Podman runs one. */
+/** The reason why Podman runs no container, as when the kernel refuses to nest them. Undefined when Podman runs one. */
 function whyNone(): string | undefined {
   const plain = ['run', '--rm', '--network', 'none', image, 'sh', '-c', 'exit 0']
   const { status, stderr } = spawnSync('podman', plain, { encoding: 'utf8' })

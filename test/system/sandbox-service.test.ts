@@ -1,4 +1,4 @@
-// The whole command with a sandbox, as root and as an ordinary user: what clients may do to it, and what it leaves.
+// The whole command with a sandbox, as root and as an ordinary user: attacks of clients, and remains.
 
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
@@ -12,7 +12,7 @@ import {
   residentMiB,
 } from './support/sandbox-commands.js'
 
-/** What clients can make the service grow by. */
+/** Clients can make the service grow by this much. */
 const GROWTH_MIB = 20
 const FLOODS_MAX = 3
 const WARM_CALLS = 500
@@ -46,14 +46,14 @@ time.sleep(1000)
 
 const inPython = (source: string): object => ({ command: '/usr/bin/python3', args: ['-c', source] })
 
-/** Each attack, and what its answer names. */
+/** Each attack, and the limit in its answer. */
 const attacks: readonly (readonly [title: string, source: string, limit: RegExp])[] = [
   ['full disk', diskFill, /the disk limit of 1 GiB/],
   ['memory bomb', 'bytearray(2 << 30)', /MemoryError/],
   ['fork bomb', forkBomb, /Resource temporarily unavailable/],
 ]
 
-for (const as of ['root', 'user'] as const) {
+for (const as of ['root', 'user'] as const)
   describe(`the service of ${as === 'root' ? 'root' : 'an ordinary user'}`, () => {
     const scope = { after: (end: () => Promise<void> | void) => after(end) }
     const commands = new SandboxCommands(scope, as)
@@ -108,10 +108,10 @@ for (const as of ['root', 'user'] as const) {
       const flood = (session_id: string): Promise<unknown> =>
         client.command('yes & yes >&2', { session_id, timeout: 2 })
       await client.code('1', { session_id: 'other' })
-      // What the engine takes for itself the first time is no growth.
+      // Memory that the engine takes for itself the first time is no growth.
       await Promise.all([flood('a'), flood('b')])
       const grown: number[] = []
-      // What is kept grows with each flood; what the engine has not freed yet on a busy machine does not.
+      // Kept memory grows with each flood. Memory that the engine has not freed yet on a busy machine does not.
       while (grown.every((each) => each > GROWTH_MIB) && grown.length < FLOODS_MAX) {
         const before = serviceMiB(pid)
         const peak = peakOf(pid)
@@ -119,7 +119,7 @@ for (const as of ['root', 'user'] as const) {
           flood('a'),
           flood('b'),
           client.code('while True: print("x" * 1000)', { session_id: 'a', timeout: 2 }),
-          // A4: single bytes, each of which came in a read of its own.
+          // A4: single bytes, each in a separate read.
           client.call('execute_command', { ...inPython(singleBytes), session_id: 'b', timeout: 2 }),
         ])
         for (let index = 0; index < 20; index++)
@@ -132,15 +132,14 @@ for (const as of ['root', 'user'] as const) {
 
     test('names the limit that an attack meets, and answers others meanwhile', async (t) => {
       const served = await commands.serve(t)
-      // The engine takes memory of its own until it knows what there is to do.
+      // The engine takes more memory until its code is compiled.
       for (let index = 0; index < WARM_CALLS; index++)
         await served.client.code('x = 1', { session_id: 'other' })
       for (const [title, source, limit] of attacks) await t.test(title, () => attack(served, source, limit))
     })
   })
-}
 
-/** Runs it in a session of its own, which is ended then; again, when memory has grown by what may be free soon. */
+/** Runs the attack in a new session and stops that. Runs it again when memory has grown that the engine may free soon. */
 async function attack(served: Served, source: string, limit: RegExp): Promise<void> {
   const grown: number[] = []
   while (grown.every((each) => each > GROWTH_MIB) && grown.length < FLOODS_MAX)

@@ -1,4 +1,4 @@
-// Servers behind walls: what they reach, what they do not, and what is left of them.
+// Confined servers: what each may reach, and the processes and files that a server leaves.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -17,7 +17,7 @@ const packages = join(root, 'node_modules')
 const filesystem = join(packages, '@modelcontextprotocol/server-filesystem/dist/index.js')
 const everything = join(packages, '@modelcontextprotocol/server-everything/dist/index.js')
 
-/** A server of files that is told of two folders, and may use one of them. */
+/** A server of files that has two folders as arguments, and may use one of them. */
 function place(t: TestContext) {
   const home = scratch(t)
   const [open, closed] = [join(home, 'open'), join(home, 'closed')]

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { bearer, gatewayOf, tokenOf } from '../integration/support/gateway.js'
 import { cli, itServer } from '../integration/support/programs.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
@@ -43,25 +43,23 @@ async function statusOf(port: number, token: string): Promise<number> {
   return (await send(port, { body: message('tools/list', 1), headers: bearer(token) })).status
 }
 
-describe('token revoke', () => {
-  test('ends the token at all instances now, and at those that start later', async (t) => {
-    const redis = await startRedis(t)
-    const ports: number[] = []
-    for (const instance of ['a', 'b']) ports.push((await gatewayOf(t, configOf(instance, redis.port))).port)
-    const streams = await Promise.all(
-      ports.map(async (port) => {
-        const body = message('initialize', 0, { protocolVersion: '2025-11-25' })
-        const { headers } = await send(port, { body, headers: bearer('ann') })
-        const id = String(headers['mcp-session-id'])
-        return listen(port, { 'mcp-session-id': id, ...bearer('ann') })
-      }),
-    )
-    assert.deepEqual(revoke(t, configOf('c', redis.port)), { status: 0, said: 'ann is revoked\n' })
-    for (const stream of streams) assert.equal(await stream.next(), undefined, 'the session has ended')
-    const later = await gatewayOf(t, configOf('d', redis.port))
-    for (const port of [...ports, later.port]) {
-      await until(async () => (await statusOf(port, 'ann')) === 401)
-      assert.equal(await statusOf(port, 'bob'), 200)
-    }
-  })
+test('token revoke ends the token at all instances, and at those that start later', async (t) => {
+  const redis = await startRedis(t)
+  const ports: number[] = []
+  for (const instance of ['a', 'b']) ports.push((await gatewayOf(t, configOf(instance, redis.port))).port)
+  const streams = await Promise.all(
+    ports.map(async (port) => {
+      const body = message('initialize', 0, { protocolVersion: '2025-11-25' })
+      const { headers } = await send(port, { body, headers: bearer('ann') })
+      const id = String(headers['mcp-session-id'])
+      return listen(port, { 'mcp-session-id': id, ...bearer('ann') })
+    }),
+  )
+  assert.deepEqual(revoke(t, configOf('c', redis.port)), { status: 0, said: 'ann is revoked\n' })
+  for (const stream of streams) assert.equal(await stream.next(), undefined, 'the session has ended')
+  const later = await gatewayOf(t, configOf('d', redis.port))
+  for (const port of [...ports, later.port]) {
+    await until(async () => (await statusOf(port, 'ann')) === 401)
+    assert.equal(await statusOf(port, 'bob'), 200)
+  }
 })

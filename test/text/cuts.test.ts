@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { PassThrough } from 'node:stream'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { callEvent } from '../proxy/support/call-event.js'
 import { ServerEventLog } from '../../src/cli/server-event-log.js'
 import { FrameError } from '../../src/jsonrpc/jsonrpc-errors.js'
@@ -63,42 +63,30 @@ function noiseLine(text: string): string {
   return lines.join('\n')
 }
 
+const plain = { level: 'warn', message: 'm' } as const
+
 const cuts: readonly [title: string, cutAt: number, show: (text: string) => string | Promise<string>][] = [
   ['the message of a failed call', 500, loggedFailure],
   ['the message of a log record', 8192, (message) => loggedRecord({ level: 'warn', message })],
-  ['a detail', 8192, (text) => loggedRecord({ level: 'warn', message: 'm', details: { text } })],
-  [
-    'an error',
-    8192,
-    (text) => loggedRecord({ level: 'warn', message: 'm', details: { error: new Error(text) } }),
-  ],
-  [
-    'bytes',
-    8192,
-    (text) => loggedRecord({ level: 'warn', message: 'm', details: { bytes: Buffer.from(text) } }),
-  ],
+  ['a detail', 8192, (text) => loggedRecord({ ...plain, details: { text } })],
+  ['an error', 8192, (text) => loggedRecord({ ...plain, details: { error: new Error(text) } })],
+  ['bytes', 8192, (text) => loggedRecord({ ...plain, details: { bytes: Buffer.from(text) } })],
   ['a line of stderr', 1000, stderrLine],
   ['a line that is no message', 200, noiseLine],
-  [
-    'the status and the error of a server that does not open',
-    500,
-    (why) => unusable({ service: 's', redactor }, why).message,
-  ],
+  ['a server that does not open', 500, (why) => unusable({ service: 's', redactor }, why).message],
 ]
 
-describe('a secret over the cut of', () => {
-  for (const [title, cutAt, show] of cuts)
-    test(title, async () => {
-      const parts = Array.from({ length: secret.length - 3 }, (_, at) => secret.slice(at, at + 4))
-      // Marks are shorter than this secret, so earlier secrets move the later text towards the beginning.
-      for (const before of ['', `${secret} ${secret} ${secret} `])
-        for (let at = cutAt - secret.length - 2; at <= cutAt + 2; at++) {
-          const shown = await show(`${before}${'-'.repeat(at - before.length)}${secret}${'-'.repeat(9000)}`)
-          assert.equal(
-            parts.find((part) => shown.includes(part)),
-            undefined,
-            `at ${at}: ${shown}`,
-          )
-        }
-    })
-})
+for (const [title, cutAt, show] of cuts)
+  test(`a secret across the cut of a text: ${title}`, async () => {
+    const parts = Array.from({ length: secret.length - 3 }, (_, at) => secret.slice(at, at + 4))
+    // Marks are shorter than this secret, so earlier secrets move the later text towards the beginning.
+    for (const before of ['', `${secret} ${secret} ${secret} `])
+      for (let at = cutAt - secret.length - 2; at <= cutAt + 2; at++) {
+        const shown = await show(`${before}${'-'.repeat(at - before.length)}${secret}${'-'.repeat(9000)}`)
+        assert.equal(
+          parts.find((part) => shown.includes(part)),
+          undefined,
+          `at ${at}: ${shown}`,
+        )
+      }
+  })

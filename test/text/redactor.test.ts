@@ -16,12 +16,7 @@ test('no secret is shown in any form, and no part of two that overlap', () => {
     ['in hex', [key], `${Buffer.from(key).toString('hex')}.`, '[redacted].'],
     ['in base64', [key], `${Buffer.from(key).toString('base64')}.`, '[redacted].'],
     ['behind a user', [key], `Basic ${Buffer.from(`me:${key}`).toString('base64')}`, 'Basic bWU6[redacted]'],
-    [
-      'behind another',
-      [key],
-      `Basic ${Buffer.from(`me2:${key}`).toString('base64')}`,
-      'Basic bWUyOn[redacted]Q==',
-    ],
+    ['behind', [key], `Basic ${Buffer.from(`me2:${key}`).toString('base64')}`, 'Basic bWUyOn[redacted]Q=='],
     ['too short to look for', ['abc', ''], 'abc', 'abc'],
     ['a scheme whose variable is not set', ['Bearer '], 'Bearer ${TOKEN}', 'Bearer ${TOKEN}'],
   ] as const

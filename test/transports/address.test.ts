@@ -1,7 +1,7 @@
 // Addresses that parsers may read differently are refused.
 
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { hasDoubtfulAuthority, resolvedAddress } from '../../src/transports/address.js'
 
 const base = new URL('https://a.example/mcp')
@@ -19,10 +19,8 @@ const addresses: readonly [address: string, to: string | undefined][] = [
   ['http://', undefined],
 ]
 
-describe('an address that a server names', () => {
-  for (const [address, to] of addresses)
-    test(address, () => {
-      assert.equal(resolvedAddress(address, base)?.href, to)
-      if (to !== undefined) assert.equal(hasDoubtfulAuthority(address), false)
-    })
-})
+for (const [address, to] of addresses)
+  test(`an address that a server names: ${address}`, () => {
+    assert.equal(resolvedAddress(address, base)?.href, to)
+    if (to !== undefined) assert.equal(hasDoubtfulAuthority(address), false)
+  })

@@ -59,10 +59,8 @@ for (const what of ['a redirect', 'a notification', 'the end of a session'] as c
     await heard.until(() => heard.messages.length === 1)
     send(connection, bytesOf('{"jsonrpc":"2.0","method":"notifications/n"}'))
     await connection.close()
-    assert.deepEqual(
-      made.filter(({ socket, isHeld }) => isHeld && !socket.destroyed),
-      [],
-    )
+    const found = made.filter(({ socket, isHeld }) => isHeld && !socket.destroyed)
+    assert.deepEqual(found, [])
     for (const { socket } of made) if (!socket.destroyed) await once(socket, 'close')
     assert.ok(sockets.length > 0)
   })

@@ -139,12 +139,6 @@ interface Ask {
   readonly body?: Buffer
 }
 
-interface Asked {
-  readonly user: ClientSocketUser
-  readonly channel: ClientSocket | undefined
-  readonly done: Promise<Read>
-}
-
 async function agentAt(
   t: Scope,
   asked: (socket: Socket, bytes: Buffer) => unknown,
@@ -167,7 +161,7 @@ async function agentAt(
   return { agent, server, sockets, ask: (what: Ask = {}) => asking(agent, what) }
 }
 
-function asking(agent: HttpAgent, { body }: Ask): Asked {
+function asking(agent: HttpAgent, { body }: Ask) {
   let channel: ClientSocket | undefined
   let reading: Pick<ClientSocketUser, 'responded' | 'failed'> | undefined
   const user: ClientSocketUser = {

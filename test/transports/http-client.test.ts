@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
 import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
-import { type Handler, answerOf, connect, events, json, scripted } from './support/scripted.js'
+import { type Handler, answerOf, called, connect, events, json, scripted } from './support/scripted.js'
 
 const INIT = '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}'
 const NOTE = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
@@ -22,6 +22,7 @@ const errorTo = (id: unknown, code: number, message: string): string =>
 const method405: Handler = (_seen, response) => response.writeHead(405).end()
 
 describe('one answer', () => {
+  const [JSON_TYPE, EVENTS] = ['application/json', 'text/event-stream']
   const rpcError = '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad thing"}}'
   const wrongKey = '{"code":401,"msg":"token expired or incorrect","success":false}'
   const noKey = '{"code":1001,"msg":"Authentication parameter not received in Header","success":false}'
@@ -34,45 +35,42 @@ describe('one answer', () => {
     ['a login page', 200, 'text/html', '<p>login</p>', 'TRANSPORT_ANSWER', /text\/html.*login/],
     ['no type', 200, '', 'x', 'TRANSPORT_ANSWER', /no content type/],
     ['no body', 202, '', '', 'TRANSPORT_ANSWER', /HTTP 202/],
-    ['JSON that is no answer', 200, 'application/json', '{"ok":true}', 'TRANSPORT_ANSWER', /no answer/],
-    ['broken JSON', 200, 'application/json', '{"jsonrpc"', 'TRANSPORT_ANSWER', /no answer/],
-    ['a gateway, wrong key', 200, 'application/json', wrongKey, 'TRANSPORT_AUTH', /refused 200/],
-    ['a gateway, no key', 200, 'application/json', noKey, 'TRANSPORT_AUTH', /refused/],
-    ['an error of no request', 400, 'application/json', rpcError, 'TRANSPORT_STATUS', /400: Bad thing$/],
+    ['JSON that is no answer', 200, JSON_TYPE, '{"ok":true}', 'TRANSPORT_ANSWER', /no answer/],
+    ['broken JSON', 200, JSON_TYPE, '{"jsonrpc"', 'TRANSPORT_ANSWER', /no answer/],
+    ['a gateway, wrong key', 200, JSON_TYPE, wrongKey, 'TRANSPORT_AUTH', /refused 200/],
+    ['a gateway, no key', 200, JSON_TYPE, noKey, 'TRANSPORT_AUTH', /refused/],
+    ['an answer to another request', 200, JSON_TYPE, answerOf(99), 'TRANSPORT_ANSWER', /no answer/],
+    ['a batch of other answers', 200, JSON_TYPE, `[${answerOf(99)}]`, 'TRANSPORT_ANSWER', /no answer/],
+    ['an error of no request with 200', 200, JSON_TYPE, rpcError, 'TRANSPORT_ANSWER', /no answer/],
+    ['an event for another request', 200, EVENTS, `data: ${answerOf(99)}\n\n`, 'TRANSPORT_IO', /ended/],
+    ['an error of no request', 400, JSON_TYPE, rpcError, 'TRANSPORT_STATUS', /400: Bad thing$/],
   ]
-  for (const [title, status, type, body, code, message] of refused) {
+  for (const [title, status, type, body, code, message] of refused)
     test(`${title} (HTTP ${status}): only that request fails`, async (t) => {
       const server = await scripted(t, (_seen, response) => {
         response.writeHead(status, type === '' ? {} : { 'content-type': type }).end(body)
       })
       const { heard, request } = connect(t, server.url)
-      request(7, 'work')
+      request(1, 'work')
       await heard.until(() => heard.failures.length === 1)
       const [failure] = heard.failures
-      assert.deepEqual([failure?.id, failure?.error.code], ['7', code])
+      assert.deepEqual([failure?.id, failure?.error.code], ['1', code])
       assert.match(failure?.error.message ?? '', message)
       assert.equal(heard.closed, undefined)
       assert.equal(server.seen.length, 1)
     })
-  }
 
-  test('JSON, with the bytes as they are', async (t) => {
-    const body = '{ "id": 1,\r\n "jsonrpc": "2.0",\n "result": {"n": 12345678901234567890, "n": 1.0} }'
-    const server = await scripted(t, (_seen, response) => json(response, body))
-    const { heard, request } = connect(t, server.url)
-    request(1, 'work')
-    await heard.until(() => heard.messages.length === 1)
-    assert.deepEqual([heard.messages, heard.during], [[body], ['1']])
-    assert.deepEqual(heard.wire[0], 'out {"jsonrpc":"2.0","id":1,"method":"work","params":{}}\n')
-  })
-
-  test('JSON behind a byte order mark', async (t) => {
-    const server = await scripted(t, (seen, response) => json(response, `\u{feff}${answerOf(seen.id)}`))
-    const { heard, request } = connect(t, server.url)
-    request(1, 'work')
-    await heard.until(() => heard.messages.length === 1)
-    assert.deepEqual(heard.messages, [answerOf(1)])
-  })
+  const odd = '{ "id": 1,\r\n "jsonrpc": "2.0",\n "result": {"n": 12345678901234567890, "n": 1.0} }'
+  for (const [title, body] of [
+    ['with the bytes as they are', odd],
+    ['behind a byte order mark', `\u{feff}${odd}`],
+  ] as const)
+    test(`JSON, ${title}`, async (t) => {
+      const server = await scripted(t, (_seen, response) => json(response, body))
+      const { heard } = await called(t, server.url)
+      assert.deepEqual([heard.messages, heard.during], [[odd], ['1']])
+      assert.deepEqual(heard.wire[0], 'out {"jsonrpc":"2.0","id":1,"method":"work","params":{}}\n')
+    })
 
   for (const pieceBytes of [1, 5000, 65_536, 1_000_000])
     test(`long JSON in pieces of ${pieceBytes} bytes, for who takes it in parts`, async (t) => {
@@ -124,9 +122,7 @@ describe('one answer', () => {
   test('an error of the request in a 4xx is its answer', async (t) => {
     const body = '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'
     const server = await scripted(t, (_seen, response) => json(response, body, 404))
-    const { heard, request } = connect(t, server.url)
-    request(1, 'work')
-    await heard.until(() => heard.messages.length === 1)
+    const { heard } = await called(t, server.url)
     assert.deepEqual(heard.messages, [body])
     assert.deepEqual(heard.failures, [])
   })
@@ -170,9 +166,7 @@ describe('attempts', () => {
 
   test('a redirect for ever is not followed for ever', async (t) => {
     const server = await scripted(t, (_seen, response) => response.writeHead(308, { location: '/mcp' }).end())
-    const { heard, request } = connect(t, server.url)
-    request(1, 'work')
-    await heard.until(() => heard.failures.length === 1)
+    await called(t, server.url)
     assert.equal(server.seen.length, 4)
   })
 
@@ -182,9 +176,7 @@ describe('attempts', () => {
       else events(response, `id: 2\ndata: ${answerOf(1)}\n\n`)
       response.end()
     })
-    const { heard, request } = connect(t, server.url)
-    request(1, 'work')
-    await heard.until(() => heard.messages.length === 1)
+    await called(t, server.url)
     const sent = server.seen[1]?.headers['last-event-id']
     assert.equal(Buffer.from(String(sent), 'latin1').toString(), 'é😀 1')
   })
@@ -278,10 +270,8 @@ describe('a session', () => {
       await heard.until(() => heard.messages.length === before)
       request(2, 'work')
       await heard.until(() => heard.failures.length + heard.messages.length > before)
-      assert.deepEqual(
-        heard.failures.map(({ error }) => error.code),
-        isEnd ? ['TRANSPORT_SESSION'] : [],
-      )
+      const shown = heard.failures.map(({ error }) => error.code)
+      assert.deepEqual(shown, isEnd ? ['TRANSPORT_SESSION'] : [])
     })
 
   for (const older of ['maybe', 'yes'] as const)
@@ -324,30 +314,6 @@ describe('a session', () => {
       ]
       assert.deepEqual(order.slice(6), last)
     })
-
-  test('the standalone stream comes back, with the last event id', async (t) => {
-    let streams = 0
-    const server = await scripted(
-      t,
-      withSession((seen, response) => {
-        if (seen.method !== 'GET') return void response.writeHead(200).end()
-        streams++
-        events(response, `id: s${streams}\ndata: {"jsonrpc":"2.0","method":"n/${streams}"}\n\n`)
-        if (streams < 3) response.end()
-      }),
-    )
-    const { heard, request, send } = connect(t, server.url)
-    request(1, 'initialize')
-    await heard.until(() => heard.messages.length === 1)
-    send(NOTE)
-    await heard.until(() => heard.messages.length === 4)
-    const gets = server.seen.filter(({ method }) => method === 'GET')
-    assert.deepEqual(
-      gets.map(({ headers }) => headers['last-event-id']),
-      [undefined, 's1', 's2'],
-    )
-    assert.deepEqual(heard.during, ['1', undefined, undefined, undefined])
-  })
 
   test('a cancel drops the exchange that it takes back', async (t) => {
     let dropped = false

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Redactor } from '../../src/text/redactor.js'
-import { answerOf, connect, scripted } from './support/scripted.js'
+import { answerOf, called, scripted } from './support/scripted.js'
 
 type Fields = string | readonly string[]
 
@@ -27,9 +27,7 @@ for (const type of ['application/json', 'text/event-stream'])
         response.writeHead(status, { 'content-type': type })
         response.end(type === 'application/json' ? answer : `data: ${answer}\n\n`)
       })
-      const { heard, request } = connect(t, url, { redactor: new Redactor(['hunter-22-x']) })
-      request(1, 'work')
-      await heard.until(() => heard.messages.length + heard.failures.length === 1)
+      const { heard } = await called(t, url, { redactor: new Redactor(['hunter-22-x']) })
       assert.deepEqual(heard.messages, told === '' ? [answerOf(1)] : [])
       const said = heard.failures[0]?.error.message ?? ''
       assert.ok(said.startsWith(told), said)

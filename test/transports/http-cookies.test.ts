@@ -4,27 +4,13 @@ import { answerOf, connect, json, scripted, testLimits } from './support/scripte
 
 const PAST = 'Expires=Thu, 01 Jan 1970 00:00:00 GMT'
 
-const cases: readonly (readonly [
-  title: string,
-  configured: string | undefined,
-  set: readonly string[],
-  sent: string | undefined,
-])[] = [
+/** The title, the configured cookies, those that the server sets, and those that the client sends. */
+const cases: readonly (readonly [string, string | undefined, readonly string[], string | undefined])[] = [
   ['one', undefined, ['a=1; Path=/; HttpOnly'], 'a=1'],
   ['the last of a name', undefined, ['a=1', 'b=2', 'a=3; Secure'], 'a=3; b=2'],
   ['what is no cookie', undefined, ['a', 'a b=1', 'a=1,2'], undefined],
-  [
-    'what the server takes back',
-    undefined,
-    ['a=1', 'b=2', 'a=; Max-Age=0; Path=/', `b=; ${PAST}`, 'c=3'],
-    'c=3',
-  ],
-  [
-    'what has not ended',
-    undefined,
-    ['a=1; Max-Age=060', 'b=2; Expires=Fri, 01 Jan 2100 00:00:00 GMT'],
-    'a=1; b=2',
-  ],
+  ['what the server ends', undefined, ['a=1', 'b=2', 'a=; Max-Age=0; Path=/', `b=; ${PAST}`, 'c=3'], 'c=3'],
+  ['what lasts', undefined, ['a=1; Max-Age=060', 'b=2; Expires=Fri, 01 Jan 2100 00:00:00 GMT'], 'a=1; b=2'],
   ['only what is configured', 'a=1; b=2', [], 'a=1; b=2'],
   ['a name that was set takes the place of a configured one', 'a=1; b=2', ['c=4', 'a=3'], 'a=3; b=2; c=4'],
   ['what is configured may be no pair', 'CANARY;', ['b=2'], 'CANARY; b=2'],

@@ -7,7 +7,7 @@ import type {
   CredentialVerdict,
   HttpCredentials,
 } from '../../src/transports/http-client/options.js'
-import { type Handler, answerOf, connect, json, scripted } from './support/scripted.js'
+import { type Handler, answerOf, called, json, scripted } from './support/scripted.js'
 
 /** Credentials that record refusals. The nth credential has the secret n. */
 class NotingCredentials implements HttpCredentials {
@@ -51,9 +51,7 @@ describe('credentials', () => {
     test(`hear of HTTP ${status} with its challenges, and the request is made again`, async (t) => {
       const server = await scripted(t, refusing(status, answering))
       const credentials = new NotingCredentials('again')
-      const { heard, request } = connect(t, server.url, { credentials })
-      request(1, 'work')
-      await heard.until(() => heard.messages.length === 1)
+      await called(t, server.url, { credentials })
       assert.deepEqual(credentials.told, [{ status, challenges, rpc: 'work', secret: '1' }])
       assert.equal(credentials.asked, 2)
     })
@@ -72,26 +70,20 @@ describe('credentials', () => {
         credential: () => undefined,
         refused: async () => left.shift(),
       }
-      const { heard, request } = connect(t, server.url, { credentials })
-      request(1, 'work')
-      await heard.until(() => heard.failures.length === 1)
+      await called(t, server.url, { credentials })
       assert.equal(server.seen.length - seen, made)
     }
   })
 
   test('are not sent over http to another machine', async (t) => {
     const credentials = new NotingCredentials('again')
-    const { heard, request } = connect(t, new URL('http://192.0.2.1/mcp'), { credentials })
-    request(1, 'work')
-    await heard.until(() => heard.failures.length === 1)
+    const { heard } = await called(t, new URL('http://192.0.2.1/mcp'), { credentials })
     assert.match(heard.failures[0]?.error.message ?? '', /tokens are only sent over https/)
   })
 
   test('that have nothing better leave it to the server to say why', async (t) => {
     const server = await scripted(t, refusing(403, answering))
-    const { heard, request } = connect(t, server.url, { credentials: new NotingCredentials(undefined) })
-    request(1, 'work')
-    await heard.until(() => heard.failures.length === 1)
+    const { heard } = await called(t, server.url, { credentials: new NotingCredentials(undefined) })
     assert.match(heard.failures[0]?.error.message ?? '', /refused 403/)
     assert.equal(server.seen.length, 1)
   })
@@ -99,18 +91,14 @@ describe('credentials', () => {
   test('that know why say it in place of the server', async (t) => {
     const server = await scripted(t, refusing(401, answering))
     const error = new TransportError('TRANSPORT_AUTH', 'a login is needed')
-    const { heard, request } = connect(t, server.url, { credentials: new NotingCredentials(error) })
-    request(1, 'work')
-    await heard.until(() => heard.failures.length === 1)
+    const { heard } = await called(t, server.url, { credentials: new NotingCredentials(error) })
     assert.equal(heard.failures[0]?.error, error)
   })
 
   test('hear nothing of other refusals', async (t) => {
     const server = await scripted(t, refusing(404, answering))
     const credentials = new NotingCredentials('again')
-    const { heard, request } = connect(t, server.url, { credentials })
-    request(1, 'work')
-    await heard.until(() => heard.failures.length === 1)
+    await called(t, server.url, { credentials })
     assert.deepEqual(credentials.told, [])
   })
 })

@@ -13,7 +13,7 @@ test('an answer on the stream of the server gives back the connection of its req
       events(response, ': hello\n\n')
       streams.push(response)
     } else if (seen.rpc === 'initialize') json(response, answerOf(seen.id))
-    else if (seen.id === undefined) response.writeHead(202).end()
+    else if (seen.id === undefined || seen.rpc === 'accepted') response.writeHead(202).end()
     else {
       events(response, ': wait\n\n')
       open.add(seen.id)
@@ -31,27 +31,9 @@ test('an answer on the stream of the server gives back the connection of its req
   await heard.until(() => open.size === 2 && heard.messages.length === 3)
   assert.deepEqual([...open], [1, 3])
   assert.deepEqual(heard.messages.slice(1, 2), [answerOf(2)])
-  assert.deepEqual(heard.failures, [])
-})
-
-test('the answer to a request that is only accepted comes on the stream of the server', async (t) => {
-  let stream: ServerResponse | undefined
-  const server = await scripted(t, (seen, response) => {
-    if (seen.method === 'GET') {
-      events(response, ': hello\n\n')
-      stream = response
-    } else if (seen.rpc === 'initialize') json(response, answerOf(seen.id))
-    else {
-      response.writeHead(202).end()
-      if (seen.id !== undefined) stream?.write(`data: ${answerOf(seen.id)}\n\n`)
-    }
-  })
-  const { heard, request, send } = connect(t, server.url)
-  request(0, 'initialize')
-  await heard.until(() => heard.messages.length === 1)
-  send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
-  await heard.until(() => stream !== undefined)
-  request(1, 'work')
-  await heard.until(() => heard.messages.length === 2)
-  assert.deepEqual([heard.messages[1], heard.failures], [answerOf(1), []])
+  request(4, 'accepted')
+  await heard.until(() => server.seen.some(({ rpc }) => rpc === 'accepted'))
+  streams[0]?.write(`data: ${answerOf(4)}\n\n`)
+  await heard.until(() => heard.messages.length === 4)
+  assert.deepEqual([heard.messages[3], heard.failures], [answerOf(4), []])
 })

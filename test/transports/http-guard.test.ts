@@ -25,56 +25,21 @@ function post(fields: readonly string[], { target = '/mcp', version = '1.1', tex
 const json = 'Content-Type: application/json'
 
 describe('the Host of a request', () => {
-  const cases: [string, number][] = [
-    ['localhost:PORT', 200],
-    ['LOCALHOST:PORT', 200],
-    ['127.0.0.1:PORT', 200],
-    ['[::1]:PORT', 200],
-    ['localhost', 403],
-    ['localhost:1', 403],
-    ['localhost:PORT0', 400],
-    ['localhost.:PORT', 403],
-    ['local_host:PORT', 403],
-    ['_localhost.:PORT', 403],
-    ['.:PORT', 400],
-    ['localhost.evil.com:PORT', 403],
-    ['evil.localhost:PORT', 403],
-    ['127.0.0.1.nip.io:PORT', 403],
-    ['127.0.0.2:PORT', 403],
-    ['127.1:PORT', 403],
-    ['0.0.0.0:PORT', 403],
-    ['2130706433:PORT', 403],
-    ['0x7f000001:PORT', 403],
-    ['[::]:PORT', 403],
-    ['[::ffff:127.0.0.1]:PORT', 403],
-    ['::1:PORT', 400],
-    ['[::1:PORT', 400],
-    ['[::1]PORT', 400],
-    ['evil.example:PORT', 403],
-    ['evil.example', 403],
-    ['localhost@evil.example:PORT', 400],
-    ['evil.example@localhost:PORT', 400],
-    ['localhost:PORT@evil.example', 400],
-    ['localhost/?x:PORT', 400],
-    ['localhost:PORT/x', 400],
-    ['localhost#:PORT', 400],
-    ['localhost\\evil:PORT', 400],
-    ['localhost, evil.example:PORT', 400],
-    ['localhost:PORT,localhost:PORT', 400],
-    ['local host:PORT', 400],
-    ['localhost:', 400],
-    ['localhost:+PORT', 400],
-    ['localhost:99999', 400],
-    ['localhost..:PORT', 400],
-    ['-localhost:PORT', 400],
-    ['l%6fcalhost:PORT', 400],
-    ['loc\u00e1lhost:PORT', 400],
-    ['*', 400],
-    ['', 400],
+  const cases: readonly (readonly [status: number, hosts: string])[] = [
+    [200, 'localhost:PORT LOCALHOST:PORT 127.0.0.1:PORT [::1]:PORT'],
+    [403, 'localhost localhost:1 localhost.:PORT local_host:PORT _localhost.:PORT localhost.evil.com:PORT'],
+    [403, 'evil.localhost:PORT 127.0.0.1.nip.io:PORT 127.0.0.2:PORT 127.1:PORT 0.0.0.0:PORT 2130706433:PORT'],
+    [403, '0x7f000001:PORT [::]:PORT [::ffff:127.0.0.1]:PORT evil.example:PORT evil.example'],
+    [400, 'localhost:PORT0 .:PORT ::1:PORT [::1:PORT [::1]PORT localhost@evil.example:PORT'],
+    [400, 'evil.example@localhost:PORT localhost:PORT@evil.example localhost/?x:PORT localhost:PORT/x'],
+    [400, 'localhost#:PORT localhost\\evil:PORT localhost:PORT,localhost:PORT localhost: localhost:+PORT'],
+    [400, 'localhost:99999 localhost..:PORT -localhost:PORT l%6fcalhost:PORT loc\u00e1lhost:PORT *'],
   ]
   test('is one of the few that a loopback server has', async (t) => {
     const { port } = await front(t)
-    for (const [host, status] of cases) {
+    const spaced = ['localhost, evil.example:PORT', 'local host:PORT', ''].map((host) => [400, host] as const)
+    const rows = cases.flatMap(([status, hosts]) => hosts.split(' ').map((host) => [status, host] as const))
+    for (const [status, host] of [...rows, ...spaced]) {
       const answer = await raw(port, post([`Host: ${host.replaceAll('PORT', String(port))}`, json]))
       assert.equal(statusOf(answer), status, host)
       if (status !== 200) assert.match(answer, /"error":\{"code":-32000/, host)
@@ -169,20 +134,12 @@ describe('header fields that decide something', () => {
 
   test('name the kind of body', async (t) => {
     const { port } = await front(t)
-    const types: [string, boolean][] = [
-      ['application/json', true],
-      ['Application/JSON', true],
-      ['application/json; charset=utf-8', true],
-      ['application/json;charset=utf-8', true],
-      ['application/jsonx', false],
-      ['application/json-rpc', false],
-      ['text/plain', false],
-      ['text/plain; x=application/json', false],
-      ['application/x-www-form-urlencoded', false],
-      ['multipart/form-data', false],
-      ['', false],
-    ]
-    for (const [type, wanted] of types) assert.equal(isJson(type), wanted, type)
+    const ours =
+      'application/json|Application/JSON|application/json; charset=utf-8|application/json;charset=utf-8'
+    for (const type of ours.split('|')) assert.ok(isJson(type), type)
+    const others = '|application/jsonx|application/json-rpc|text/plain|text/plain; x=application/json'
+    for (const type of `${others}|application/x-www-form-urlencoded|multipart/form-data`.split('|'))
+      assert.ok(!isJson(type), type)
     assert.equal((await send(port, { body, headers: { 'content-encoding': 'identity' } })).status, 200)
   })
 
@@ -212,26 +169,15 @@ describe('pages of the web', () => {
   const named = 'https://app.example'
   const cors = { enabled: true, methods: ['GET', 'POST'], credentials: true, allowedHeaders: ['X-Own'] }
   /** The origin, the status when only some origins are allowed, and whether CORS allows reading the answer. */
-  const rows: [string, number, boolean][] = [
-    ['http://localhost', 403, false],
-    ['http://localhost:5173', 403, false],
-    ['http://127.0.0.1:1', 403, false],
-    ['http://[::1]:8080', 403, false],
+  const foreign = `http://localhost http://localhost:5173 http://127.0.0.1:1 http://[::1]:8080 http://localhost:PORT
+    https://app.example.evil http://app.example https://app.example:8443 http://evil.example
+    http://localhost.evil.example http://localhost@evil.example null file:// chrome-extension://abc`
+  const rows: readonly (readonly [string, number, boolean])[] = [
     ['http://127.0.0.1:PORT', 200, false],
-    ['http://localhost:PORT', 403, false],
     [named, 200, true],
-    ['https://app.example.evil', 403, false],
-    ['http://app.example', 403, false],
-    ['https://app.example:8443', 403, false],
-    ['http://evil.example', 403, false],
-    ['http://localhost.evil.example', 403, false],
-    ['http://localhost@evil.example', 403, false],
-    ['null', 403, false],
-    ['', 403, false],
-    ['file://', 403, false],
-    ['chrome-extension://abc', 403, false],
+    ...['', ...foreign.split(/\s+/)].map((origin) => [origin, 403, false] as const),
   ]
-  for (const method of ['POST', 'GET', 'DELETE', 'OPTIONS']) {
+  for (const method of ['POST', 'GET', 'DELETE', 'OPTIONS'])
     test(`are let in by their origin: ${method}`, async (t) => {
       const { port } = await front(t, { cors: { ...cors, origins: [named] } })
       for (const [text, status, isTold] of rows) {
@@ -246,7 +192,6 @@ describe('pages of the web', () => {
         if (status !== 403) assert.equal(headers['vary'], 'Origin')
       }
     })
-  }
 
   test('get the answer to a preflight', async (t) => {
     const { port } = await front(t, { cors: { ...cors, origins: [named] } })
@@ -372,9 +317,7 @@ describe('a token', () => {
       assert.equal((await send(port, { path, method: 'GET' })).status, status, path)
     assert.equal((await send(port, { method: 'OPTIONS' })).status, 204)
   })
-})
 
-describe('a token', () => {
   const limits = { connectionsMax: 10 }
 
   test('is judged for each request, also on a kept connection whose head is the same', async (t) => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rawServer } from './support/raw-server.js'
-import { connect } from './support/scripted.js'
+import { called } from './support/scripted.js'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'
 const chunked = `${OK}Transfer-Encoding: chunked\r\n\r\n`
@@ -13,11 +13,7 @@ const answers: readonly [title: string, raw: string, told: RegExp][] = [
   ['the size of a chunk is none', `${chunked}5\r\n{"a":\r\nxyz\r\n`, /the size of a chunk is no number\)?$/],
   ['a chunk of a stream too', `${events}5\r\ndata:\r\nxyz\r\n`, /the size of a chunk is no number\)?$/],
   ['a chunk is longer than its size', `${chunked}1\r\n{"a"\r\n`, /: a chunk is longer than its size$/],
-  [
-    'a trailer that ends bodies',
-    `${chunked}0\r\nContent-Length: 5\r\n\r\n`,
-    /: it has a trailer that must come before its body$/,
-  ],
+  ['a late length', `${chunked}0\r\nContent-Length: 5\r\n\r\n`, /a trailer that must come before its body$/],
   [
     'lines end in LF alone',
     'HTTP/1.1 200 OK\nContent-Type: application/json\nContent-Length: 2\n\n{}',
@@ -38,11 +34,7 @@ const answers: readonly [title: string, raw: string, told: RegExp][] = [
     'SSH-2.0-OpenSSH_9.6\r\n',
     /it does not begin as HTTP\/1 does \(NOT_HTTP\).*; check whether the url begins with https:\/\/$/,
   ],
-  [
-    'a line that is no field',
-    `${OK}nonsense\r\n\r\n`,
-    /^its answer cannot be read: its head has a line that is no field \(http:/,
-  ],
+  ['no field', `${OK}nonsense\r\n\r\n`, /^its answer cannot be read: .* line that is no field \(http:/],
   ['it is cut', `${OK}Content-Length: 50\r\n\r\n{"a"`, /^the answer was cut$/],
 ]
 
@@ -51,8 +43,6 @@ for (const [title, raw, told] of answers)
     const { port } = await rawServer(t, (socket) => {
       socket.once('data', () => socket.end(raw, 'latin1'))
     })
-    const { heard, request } = connect(t, new URL(`http://127.0.0.1:${port}/mcp`))
-    request(1, 'work')
-    await heard.until(() => heard.failures.length === 1)
+    const { heard } = await called(t, new URL(`http://127.0.0.1:${port}/mcp`))
     assert.match(heard.failures[0]?.error.message ?? '', told)
   })

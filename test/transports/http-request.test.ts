@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { type IncomingMessage, createServer } from 'node:http'
 import { Duplex } from 'node:stream'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { array, assert as check, asyncProperty, constantFrom, nat, property, uniqueArray } from 'fast-check'
 import { requestReader } from '../../src/transports/http1/reader.js'
@@ -16,54 +16,39 @@ const POST = 'POST /mcp HTTP/1.1\r\nHost: h\r\n'
 const chunked = `${POST}Transfer-Encoding: chunked\r\n\r\n`
 const long = 'x'.repeat(9000)
 
+/** The reading of a POST with these fields and this body. */
+const posted = (fields: string, body: string): string => `POST /mcp ${fields} "${body}"`
+const inChunks = (body: string): string => posted('host=h,transfer-encoding=chunked', body)
+const a = posted('host=h,content-length=1', 'a')
+
 /** One line in `read` for each complete request. */
 const well: readonly (readonly [name: string, raw: string, read: readonly string[]])[] = [
   ['no body', 'GET /health HTTP/1.1\r\nHost: h\r\n\r\n', ['GET /health host=h ""']],
   ['a length', `${POST}Content-Length: 5\r\n\r\nhello`, ['POST /mcp host=h,content-length=5 "hello"']],
   ['a length of nothing', `${POST}Content-Length: 0\r\n\r\n`, ['POST /mcp host=h,content-length=0 ""']],
-  [
-    'chunks',
-    `${chunked}5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n`,
-    [`POST /mcp host=h,transfer-encoding=chunked "hello world"`],
-  ],
+  ['chunks', `${chunked}5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n`, [inChunks('hello world')]],
   [
     'many chunks, and the same again',
     `${chunked}${'1\r\na\r\n'.repeat(100)}0\r\n\r\n`.repeat(2),
     Array.from({ length: 2 }, () => `POST /mcp host=h,transfer-encoding=chunked "${'a'.repeat(100)}"`),
   ],
-  [
-    'several',
-    `${POST}Content-Length: 1\r\n\r\naGET / HTTP/1.1\r\n\r\n`,
-    ['POST /mcp host=h,content-length=1 "a"', 'GET /  ""'],
-  ],
-  [
-    'the same again',
-    `${POST}Content-Length: 1\r\n\r\na`.repeat(3),
-    Array.from({ length: 3 }, () => 'POST /mcp host=h,content-length=1 "a"'),
-  ],
+  ['several', `${POST}Content-Length: 1\r\n\r\naGET / HTTP/1.1\r\n\r\n`, [a, 'GET /  ""']],
+  ['the same again', `${POST}Content-Length: 1\r\n\r\na`.repeat(3), [a, a, a]],
   [
     'empty lines before and behind',
     `\r\n\r\n${POST}Content-Length: 1\r\n\r\na\r\nGET / HTTP/1.1\r\n\r\n\r\n`,
-    ['POST /mcp host=h,content-length=1 "a"', 'GET /  ""'],
+    [a, 'GET /  ""'],
   ],
   ['spaces around a value', 'GET / HTTP/1.1\r\nHost: \t h \t\r\n\r\n', ['GET / host=h ""']],
   ['an absolute target', 'GET http://h/x?y HTTP/1.1\r\n\r\n', ['GET http://h/x?y  ""']],
   ['HTTP/1.0', 'GET / HTTP/1.0\r\n\r\n', ['GET /  ""']],
+  ['a body in 1.0', 'POST /mcp HTTP/1.0\r\nContent-Length: 2\r\n\r\nhi', [posted('content-length=2', 'hi')]],
   [
-    'a length in HTTP/1.0',
-    'POST /mcp HTTP/1.0\r\nContent-Length: 5\r\n\r\nhello',
-    ['POST /mcp content-length=5 "hello"'],
-  ],
-  [
-    'nothing behind a request of HTTP/1.0',
+    'nothing behind HTTP/1.0',
     'GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET / HTTP/1.1\r\n\r\n',
     ['GET / connection=keep-alive ""'],
   ],
-  [
-    'a long body',
-    `${POST}Content-Length: 9000\r\n\r\n${long}`,
-    [`POST /mcp host=h,content-length=9000 "${long}"`],
-  ],
+  ['a long body', `${POST}Content-Length: 9000\r\n\r\n${long}`, [posted('host=h,content-length=9000', long)]],
 ]
 
 const refused: readonly (readonly [name: string, raw: string])[] = [
@@ -91,10 +76,7 @@ const refused: readonly (readonly [name: string, raw: string])[] = [
   ['a length and chunks', `${POST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
   ['chunks in HTTP/1.0', 'POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
   ['another coding', `${POST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
-  [
-    'codings in two fields',
-    `${POST}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-  ],
+  ['two codings', `${POST}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
   ['a size that is no number', `${chunked}x\r\n`],
   ['a size that is too large', `${chunked}fffffffffffffffff\r\n`],
   ['no size', `${chunked}\r\n`],
@@ -114,20 +96,18 @@ const refused: readonly (readonly [name: string, raw: string])[] = [
   ['too long a size', `${chunked}${'0'.repeat(100)}`],
 ]
 
-describe('a request is read, or refused', () => {
-  for (const [name, raw, read] of [...well, ...refused.map((each) => [...each, ['refused']] as const)])
-    test(name, () => {
-      assert.deepEqual(readByUs(raw, []), read)
-      check(
-        property(uniqueArray(nat({ max: raw.length }), { maxLength: 12 }), (cuts) => {
-          assert.deepEqual(readByUs(raw, cuts), read)
-        }),
-        { numRuns: 50 },
-      )
-      const everywhere = raw.length < 1000 ? Array.from(raw, (_, at) => at) : []
-      assert.deepEqual(readByUs(raw, everywhere), read)
-    })
-})
+for (const [name, raw, read] of [...well, ...refused.map((each) => [...each, ['refused']] as const)])
+  test(`a request is read, or refused: ${name}`, () => {
+    assert.deepEqual(readByUs(raw, []), read)
+    check(
+      property(uniqueArray(nat({ max: raw.length }), { maxLength: 12 }), (cuts) => {
+        assert.deepEqual(readByUs(raw, cuts), read)
+      }),
+      { numRuns: 50 },
+    )
+    const everywhere = raw.length < 1000 ? Array.from(raw, (_, at) => at) : []
+    assert.deepEqual(readByUs(raw, everywhere), read)
+  })
 
 test('what a request is, the reader of Node’s server says too', async () => {
   await check(

@@ -3,21 +3,14 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { Credential } from '../../src/transports/http-client/options.js'
-import { type Opened, type Scope, answerOf, connect, events, scripted } from './support/scripted.js'
-
-interface Refusing {
-  readonly opened: Opened
-  /** The `Last-Event-ID` of each attempt to resume. */
-  readonly resumed: unknown[]
-  readonly authorizations: unknown[]
-}
+import { type Scope, answerOf, connect, events, scripted } from './support/scripted.js'
 
 async function refusing(
   scope: Scope,
   status: number,
   times: number,
   { first = 'id: e1\nretry: 1\ndata: \n\n' }: { readonly first?: string } = {},
-): Promise<Refusing> {
+) {
   const resumed: unknown[] = []
   const authorizations: unknown[] = []
   const server = await scripted(scope, (seen, response) => {

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
 import type { HttpTarget, HttpTimers } from '../../src/transports/http-client/options.js'
 import { FakeClock } from '../upstream/support/fake-clock.js'
-import { answerOf, connect, events, json, scripted } from './support/scripted.js'
+import { answerOf, called, connect, events, json, scripted } from './support/scripted.js'
 
 const timersOf = (clock: FakeClock): HttpTimers => ({
   now: () => clock.now(),
@@ -78,9 +78,7 @@ describe('Retry-After', () => {
       const server = await scripted(t, (_seen, response) =>
         response.writeHead(429, { 'retry-after': retryAfter }).end(body),
       )
-      const { heard, request } = connect(t, server.url, { timers: timersOf(new FakeClock()) })
-      request(1, 'work')
-      await heard.until(() => heard.failures.length + heard.messages.length === 1)
+      await called(t, server.url, { timers: timersOf(new FakeClock()) })
       assert.equal(server.seen.length, 1)
     })
 
@@ -98,46 +96,42 @@ describe('Retry-After', () => {
     while (server.seen.length < 2) await quiet()
     clock.advance(5000)
     await quiet()
-    assert.deepEqual(
-      server.seen.map(({ rpc }) => rpc),
-      ['work', 'notifications/cancelled'],
-    )
+    const rpcs = server.seen.map(({ rpc }) => rpc)
+    assert.deepEqual(rpcs, ['work', 'notifications/cancelled'])
   })
 })
 
-describe('a call that was taken back while it was on its way is not sent again', () => {
-  const refusals: [string, number, Readonly<Record<string, string>>][] = [
-    ['429', 429, {}],
-    ['429 with Retry-After', 429, { 'retry-after': '1' }],
-    ['503 with Retry-After', 503, { 'retry-after': '1' }],
-    ['a redirect', 307, { location: '/moved' }],
-    ['a credential that can be renewed', 401, {}],
-  ]
-  for (const [title, status, fields] of refusals)
-    test(`though it is refused with ${title}`, async (t) => {
-      const clock = new FakeClock()
-      const held: (() => void)[] = []
-      const server = await scripted(t, (seen, response) => {
-        if (seen.id !== 1) return void response.writeHead(202).end()
-        held.push(() => response.writeHead(status, fields).end())
-      })
-      const credentials: HttpTarget['credentials'] = {
-        credential: () => ({ fields: ['Authorization', 'Bearer t'], secret: 't' }),
-        refused: () => Promise.resolve('again'),
-      }
-      const { heard, request, send } = connect(t, server.url, { timers: timersOf(clock), credentials })
-      request(1, 'work')
-      while (held.length === 0) await quiet()
-      send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
-      while (server.seen.length < 2) await quiet()
-      for (const refuse of held) refuse()
-      await quiet()
-      clock.advance(1000)
-      await quiet()
-      assert.equal(held.length, 1)
-      assert.deepEqual([heard.messages, heard.failures], [[], []])
+const refusals: [string, number, Readonly<Record<string, string>>][] = [
+  ['429', 429, {}],
+  ['429 with Retry-After', 429, { 'retry-after': '1' }],
+  ['503 with Retry-After', 503, { 'retry-after': '1' }],
+  ['a redirect', 307, { location: '/moved' }],
+  ['a credential that can be renewed', 401, {}],
+]
+for (const [title, status, fields] of refusals)
+  test(`a call that was cancelled on its way is not sent again after ${title}`, async (t) => {
+    const clock = new FakeClock()
+    const held: (() => void)[] = []
+    const server = await scripted(t, (seen, response) => {
+      if (seen.id !== 1) return void response.writeHead(202).end()
+      held.push(() => response.writeHead(status, fields).end())
     })
-})
+    const credentials: HttpTarget['credentials'] = {
+      credential: () => ({ fields: ['Authorization', 'Bearer t'], secret: 't' }),
+      refused: () => Promise.resolve('again'),
+    }
+    const { heard, request, send } = connect(t, server.url, { timers: timersOf(clock), credentials })
+    request(1, 'work')
+    while (held.length === 0) await quiet()
+    send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
+    while (server.seen.length < 2) await quiet()
+    for (const refuse of held) refuse()
+    await quiet()
+    clock.advance(1000)
+    await quiet()
+    assert.equal(held.length, 1)
+    assert.deepEqual([heard.messages, heard.failures], [[], []])
+  })
 
 test('a server that never takes `initialized` is called all the same', async (t) => {
   const clock = new FakeClock()

@@ -90,10 +90,8 @@ describe('where every connection is in use', () => {
     const silent = [await dial(t, served), await dial(t, served)]
     assert.equal(await asks(await dial(t, served), post(served.port)), 200)
     await until(() => dripping.isEnded)
-    assert.deepEqual(
-      [asked, ...silent].map(({ isEnded }) => isEnded),
-      [false, false, false],
-    )
+    const ended = [asked, ...silent].map(({ isEnded }) => isEnded)
+    assert.deepEqual(ended, [false, false, false])
     assert.match(served.warnings[0] ?? '', /the oldest that has sent no request is closed for a new one/)
     assert.equal(await asks(asked, post(served.port)), 200)
   })
@@ -144,9 +142,7 @@ describe('where every connection is in use', () => {
     const silent = [await dial(t, served), await dial(t, served)]
     room = 'none'
     assert.equal(await asks(await dial(t, served), post(served.port)), 200)
-    assert.deepEqual(
-      silent.map(({ isEnded }) => isEnded),
-      [true, false],
-    )
+    const ends = silent.map(({ isEnded }) => isEnded)
+    assert.deepEqual(ends, [true, false])
   })
 })

@@ -49,12 +49,7 @@ describe('one request without a session', () => {
     ['in a coding', { body: echo, headers: { 'content-encoding': 'gzip' } }, 415, /Content-Encoding/],
     ['by PUT', { method: 'PUT', body: echo }, 405, /Method/],
     ['of an unknown version', { body: echo, headers: unknown }, 400, /supported versions/],
-    [
-      'of a known version',
-      { body: echo, headers: { 'mcp-protocol-version': '2025-06-18' } },
-      200,
-      /"result"/,
-    ],
+    ['of known version', { body: echo, headers: { 'mcp-protocol-version': '2025-06-18' } }, 200, /"result"/],
     ['to an unknown session', { body: echo, headers: { 'mcp-session-id': 'x' } }, 404, /-32001/],
     ['by DELETE', { method: 'DELETE' }, 400, /Mcp-Session-Id/],
     ['for the status', { method: 'GET', headers: { accept: '*/*' } }, 200, /^\{"schema":"one"\}$/],
@@ -358,10 +353,8 @@ describe('a session', () => {
     const second = await handshake(port)
     await send(port, { body: message('echo', 1), headers: first })
     const third = await handshake(port)
-    assert.deepEqual(
-      sessions.map(({ closed }) => closed),
-      [false, true, false],
-    )
+    const closings = sessions.map(({ closed }) => closed)
+    assert.deepEqual(closings, [false, true, false])
     assert.equal((await send(port, { body: message('echo', 1), headers: second })).status, 404)
     const kept = await Promise.all([first, third].map((headers) => listen(port, headers)))
     const refused = await send(port, { body: message('initialize', 0, { protocolVersion: '2025-06-18' }) })
@@ -396,10 +389,8 @@ describe('a session', () => {
     const reader = await listen(port, await opened('many'))
     await opened('many')
     await opened('other')
-    assert.deepEqual(
-      sessions.map(({ closed }) => closed),
-      [false, false, true, false],
-    )
+    const areClosed = sessions.map(({ closed }) => closed)
+    assert.deepEqual(areClosed, [false, false, true, false])
     reader.cut()
   })
 
@@ -434,10 +425,8 @@ describe('a session', () => {
       for (const method of hasVersionHeader ? ['GET', 'DELETE'] : [])
         assert.equal((await send(port, { method, headers: { ...unknown.headers, ...stream } })).status, 400)
       const noisy = events((await send(port, { body: message('noisy', 3), headers })).body)
-      assert.deepEqual(
-        noisy.map(({ id }) => id),
-        primesStreams ? ['1-0', '1-1', '1-2', '1-3'] : ['1-1', '1-2', '1-3'],
-      )
+      const found = noisy.map(({ id }) => id)
+      assert.deepEqual(found, primesStreams ? ['1-0', '1-1', '1-2', '1-3'] : ['1-1', '1-2', '1-3'])
       assert.deepEqual(noisy[0]?.retry, primesStreams ? '123' : undefined)
       assert.equal(noisy.filter(({ data }) => data === '').length, primesStreams ? 1 : 0)
     })

@@ -27,16 +27,9 @@ const codings = [
   'Transfer-Encoding:\n chunked',
   'Transfer-Encoding\n: chunked',
   'Transfer-Encoding: "chunked"',
-  'Transfer-Encoding: chunked, identity',
-  'Transfer-Encoding: identity, chunked',
-  'Transfer-Encoding: chunked, chunked',
-  'Transfer-Encoding: xchunked',
-  'Transfer-Encoding: chunkedx',
-  'Transfer-Encoding: chunk',
-  'Transfer-Encoding: CHUNKED',
-  'Transfer-Encoding: gzip, chunked',
-  'Transfer-Encoding: chunked;q=0.5',
-  'Transfer-Encoding: identity',
+  ...'chunked,identity identity,chunked chunked,chunked gzip,chunked xchunked chunkedx chunk CHUNKED chunked;q=0.5 identity'
+    .split(' ')
+    .map((value) => `Transfer-Encoding: ${value.replace(',', ', ')}`),
   'Transfer-Encoding: ',
   'Transfer-Encoding:\0chunked',
   'Transfer-Encoding: chunked\0',
@@ -53,16 +46,12 @@ const lengths = [
   'Content-Length: N',
   'Content-Length : N',
   'Content-Length:\tN',
-  'Content-Length: +N',
-  'Content-Length: -N',
-  'Content-Length: 0xN',
-  'Content-Length: 0N',
+  ...'+N -N 0xN 0N N,N N.0 Ne0 18446744073709551616 9007199254740993'
+    .split(' ')
+    .map((value) => `Content-Length: ${value}`),
   'Content-Length: N ',
-  'Content-Length: N,N',
   'Content-Length: N, 0',
   'Content-Length: 0, N',
-  'Content-Length: N.0',
-  'Content-Length: Ne0',
   'Content-Length: N\0',
   'Content-Length: \x0bN',
   'Content-Length: N\r\nContent-Length: N',
@@ -75,42 +64,32 @@ const lengths = [
   ' Content-Length: N',
   'X: y\rContent-Length: N',
   'X: y\nContent-Length: N',
-  'Content-Length: 18446744073709551616',
-  'Content-Length: 9007199254740993',
 ]
 
 const sizes = [
-  '0xS',
-  '+S',
-  '-S',
   'S ',
   ' S',
   '\tS',
-  '0000000000000000000000S',
-  'S;x',
   'S;x=\n',
   'S\n',
   'S;"\r\n"',
-  'fffffffffffffffS',
-  'S,S',
+  ...'0xS +S -S 0000000000000000000000S S;x S,S fffffffffffffffS'.split(' '),
 ]
 
 const both: Shape[] = codings.flatMap((coding) =>
-  lengths.slice(0, 1).flatMap((length): Shape[] => {
-    const all = (body: string): string => length.replace('N', String(body.length))
+  [true, false].flatMap((isCodingFirst): Shape[] => {
+    const fields = (length: number): string =>
+      (isCodingFirst ? [coding, `Content-Length: ${length}`] : [`Content-Length: ${length}`, coding]).join(
+        '\r\n',
+      )
     return [
       // One request by its length, and two by its chunks.
       (port) => {
         const body = `0\r\n\r\n${inner(port)}`
-        return outer(port, `${all(body)}\r\n${coding}`, body)
-      },
-      (port) => {
-        const body = `0\r\n\r\n${inner(port)}`
-        return outer(port, `${coding}\r\n${all(body)}`, body)
+        return outer(port, fields(body.length), body)
       },
       // Two requests by the length, and one by the chunks.
-      (port) => outer(port, `Content-Length: 3\r\n${coding}`, chunked(inner(port))),
-      (port) => outer(port, `${coding}\r\nContent-Length: 3`, chunked(inner(port))),
+      (port) => outer(port, fields(3), chunked(inner(port))),
     ]
   }),
 )

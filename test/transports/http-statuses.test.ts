@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { HttpTarget } from '../../src/transports/http-client/options.js'
 import { rawServer } from './support/raw-server.js'
-import { type Opened, type Scope, answerOf, connect, json, scripted } from './support/scripted.js'
+import { type Opened, type Scope, answerOf, called, connect, json, scripted } from './support/scripted.js'
 
 /** Nearly all registered statuses, and two that are not registered. */
 const statuses =
@@ -124,27 +124,25 @@ async function hangingUp(scope: Scope, bytes: string): Promise<{ url: URL; asked
   return { url: new URL(`http://127.0.0.1:${port}/mcp`), asked: () => asked }
 }
 
-describe('a connection that is cut', () => {
-  const whole = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 39\r\n\r\n${answerOf(1, '{"a":1}')}`
-  const cuts: [string, number][] = [
-    ['before the head', 0],
-    ['in the middle of the head', 30],
-    ['before the body', whole.indexOf('\r\n\r\n') + 4],
-    ['in the middle of the body', whole.length - 5],
-  ]
-  for (const [title, bytes] of cuts)
-    test(`${title}: a call is made once, and told so; a read is tried again`, async (t) => {
-      for (const message of messages.filter(({ isRequest }) => isRequest)) {
-        const server = await hangingUp(t, whole.slice(0, bytes))
-        const { heard, send } = connect(t, server.url, once)
-        send(message.text)
-        await heard.until(() => heard.failures.length === 1)
-        assert.equal(heard.failures[0]?.error.code, 'TRANSPORT_IO', message.title)
-        assert.equal(server.asked(), message.isRead ? 2 : 1, message.title)
-        assert.deepEqual(heard.messages, [])
-      }
-    })
-})
+const whole = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 39\r\n\r\n${answerOf(1, '{"a":1}')}`
+const cuts: [string, number][] = [
+  ['before the head', 0],
+  ['in the middle of the head', 30],
+  ['before the body', whole.indexOf('\r\n\r\n') + 4],
+  ['in the middle of the body', whole.length - 5],
+]
+for (const [title, bytes] of cuts)
+  test(`a connection that is cut ${title}: a call is made once and fails, and a read is tried again`, async (t) => {
+    for (const message of messages.filter(({ isRequest }) => isRequest)) {
+      const server = await hangingUp(t, whole.slice(0, bytes))
+      const { heard, send } = connect(t, server.url, once)
+      send(message.text)
+      await heard.until(() => heard.failures.length === 1)
+      assert.equal(heard.failures[0]?.error.code, 'TRANSPORT_IO', message.title)
+      assert.equal(server.asked(), message.isRead ? 2 : 1, message.title)
+      assert.deepEqual(heard.messages, [])
+    }
+  })
 
 describe('a redirect', () => {
   for (const status of [301, 302, 303, 307, 308])
@@ -167,9 +165,7 @@ describe('a redirect', () => {
           response.writeHead(status, location === undefined ? {} : { location }).end()
         })
         const headers = { Authorization: 'Bearer CANARY', 'x-api-key': 'CANARY', Cookie: 'CANARY' }
-        const { heard, request, connection } = connect(t, server.url, { ...once, headers })
-        request(1, 'work')
-        await heard.until(() => heard.failures.length === 1)
+        const { heard, connection } = await called(t, server.url, { ...once, headers })
         const said = heard.failures[0]?.error.message ?? ''
         assert.ok(said.startsWith(`it redirects to ${told} (HTTP ${status}), which is not followed`), said)
         assert.equal(/CANARY|pass@/.test(said), false)
@@ -185,9 +181,7 @@ describe('a redirect', () => {
         if (seen.url === '/mcp') response.writeHead(status, { location: '/there?a=1' }).end()
         else json(response, answerOf(seen.id))
       })
-      const { heard, request } = connect(t, server.url, { ...once, headers: { 'x-api-key': 'k' } })
-      request(1, 'work')
-      await heard.until(() => heard.failures.length + heard.messages.length === 1)
+      const { heard, request } = await called(t, server.url, { ...once, headers: { 'x-api-key': 'k' } })
       assert.equal(heard.messages.length, status >= 307 ? 1 : 0)
       assert.deepEqual(
         server.seen.map((seen) => [seen.method, seen.url, seen.headers['x-api-key'], seen.rpc]),

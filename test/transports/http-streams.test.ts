@@ -3,8 +3,6 @@ import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
 import { describe, test } from 'node:test'
 import type { RequestId } from '../../src/jsonrpc/request-id.js'
-import { toLine } from '../../src/jsonrpc/line.js'
-import { splice } from '../../src/jsonrpc/splice.js'
 import { quote } from '../../src/jsonrpc/text.js'
 import { EventStore, type StoredEvents } from '../../src/transports/http-server/event-stream.js'
 import { until } from '../integration/support/waiting.js'
@@ -115,21 +113,6 @@ describe('a client that reads nothing', () => {
     assert.equal((await send(port, { body: message('echo', 1), headers })).status, 200)
   })
 
-  test('makes its session congested until it reads', async (t) => {
-    const { port, headers, session } = await opened(t, { limits: { ...limits, backlogBytesMax: 1e9 } })
-    const response = await open(port, { method: 'GET', headers: { ...headers, ...stream } })
-    response.pause()
-    while (!session.connection.congested) {
-      const bytes = splice(toLine(`{"jsonrpc":"2.0","method":"n","params":{"p":${large}}}`), [])
-      session.connection.send(bytes, { kind: 'notification', method: 'n' })
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    assert.ok(session.connection.backlogBytes > limits.backlogBytesHigh)
-    response.resume()
-    await until(() => !session.connection.congested)
-    response.destroy()
-  })
-
   test('is given up when it takes nothing for long', async (t) => {
     const { port, headers, session } = await opened(t, {
       limits: { ...limits, keepAliveMs: 10, stallMs: 50 },
@@ -189,52 +172,48 @@ function ask(port: number): Socket {
   return socket.pause()
 }
 
-describe('kept events', () => {
-  const limits = { eventsMax: 3, bytesMax: 100, totalBytesMax: 150 }
-  test('are limited in number and bytes, and together', () => {
-    const all: StoredEvents = { stores: new Set(), bytes: 0 }
-    const [one, two] = [new EventStore(limits, all), new EventStore(limits, all)]
-    for (let at = 1; at <= 4; at++) one.add(0, at, [Buffer.alloc(10)])
-    assert.equal(one.after(0, 0).length, 3)
-    one.add(0, 5, [Buffer.alloc(100)])
-    assert.equal(one.after(0, 0).length, 1)
-    one.add(0, 6, [Buffer.alloc(101)])
-    assert.deepEqual([one.after(0, 0).length, one.after(0, 5).length], [1, 0])
-    // The largest store drops events first.
-    assert.equal(two.add(0, 1, [Buffer.alloc(60)]), true)
-    assert.deepEqual([one.after(0, 0).length, two.after(0, 0).length], [0, 1])
-    assert.equal(two.add(0, 2, [Buffer.alloc(101)]), false)
-    two.clear()
-    assert.deepEqual([all.stores.size, all.bytes], [0, 0])
-  })
+const limits = { eventsMax: 3, bytesMax: 100, totalBytesMax: 150 }
+test('kept events are limited in number and bytes, and together', () => {
+  const all: StoredEvents = { stores: new Set(), bytes: 0 }
+  const [one, two] = [new EventStore(limits, all), new EventStore(limits, all)]
+  for (let at = 1; at <= 4; at++) one.add(0, at, [Buffer.alloc(10)])
+  assert.equal(one.after(0, 0).length, 3)
+  one.add(0, 5, [Buffer.alloc(100)])
+  assert.equal(one.after(0, 0).length, 1)
+  one.add(0, 6, [Buffer.alloc(101)])
+  assert.deepEqual([one.after(0, 0).length, one.after(0, 5).length], [1, 0])
+  // The largest store drops events first.
+  assert.equal(two.add(0, 1, [Buffer.alloc(60)]), true)
+  assert.deepEqual([one.after(0, 0).length, two.after(0, 0).length], [0, 1])
+  assert.equal(two.add(0, 2, [Buffer.alloc(101)]), false)
+  two.clear()
+  assert.deepEqual([all.stores.size, all.bytes], [0, 0])
 })
 
-describe('a question that belongs to no request that is known', () => {
-  const question = '{"jsonrpc":"2.0","id":7,"method":"roots/list"}'
+const question = '{"jsonrpc":"2.0","id":7,"method":"roots/list"}'
 
-  test('comes on the latest response that is read, where the client does not listen', async (t) => {
-    const { port, headers, session } = await opened(t)
-    const called = []
-    const ids = []
-    for (const id of [1, 2, 3]) {
-      const before = session.received.length
-      called.push(open(port, { body: message('work', id), headers }))
-      await until(() => session.received.length > before)
-      ids.push(idOf(session, 'work'))
-    }
-    const [, second, third] = called
-    session.notify('notifications/work', ids[2])
-    assert.ok(second && third && ids[1])
-    const gone = new EventReader(await third)
-    gone.cut()
-    await once(gone.response, 'close')
-    // The front notices the end of that connection before it reads a later request.
-    await send(port, { body: message('echo', 9), headers })
-    session.say(question)
-    session.answer(ids[1], '{}')
-    const reader = new EventReader(await second)
-    assert.equal((await reader.next())?.data, question)
-    assert.match((await reader.next())?.data ?? '', /"result"/)
-    assert.equal(await reader.next(), undefined)
-  })
+test('a question of no known request comes on the latest response that the client reads, if it does not listen', async (t) => {
+  const { port, headers, session } = await opened(t)
+  const called = []
+  const ids = []
+  for (const id of [1, 2, 3]) {
+    const before = session.received.length
+    called.push(open(port, { body: message('work', id), headers }))
+    await until(() => session.received.length > before)
+    ids.push(idOf(session, 'work'))
+  }
+  const [, second, third] = called
+  session.notify('notifications/work', ids[2])
+  assert.ok(second && third && ids[1])
+  const gone = new EventReader(await third)
+  gone.cut()
+  await once(gone.response, 'close')
+  // The front notices the end of that connection before it reads a later request.
+  await send(port, { body: message('echo', 9), headers })
+  session.say(question)
+  session.answer(ids[1], '{}')
+  const reader = new EventReader(await second)
+  assert.equal((await reader.next())?.data, question)
+  assert.match((await reader.next())?.data ?? '', /"result"/)
+  assert.equal(await reader.next(), undefined)
 })

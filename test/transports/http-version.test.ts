@@ -25,14 +25,6 @@ test('HTTP/1.0 is answered with a length, and its connection ends', async (t) =>
   }
 })
 
-test('what comes behind a request of HTTP/1.0 is not read', async (t) => {
-  const { port, sessions } = await front(t)
-  const first = post(port, message('echo', 1), 'Connection: keep-alive\r\n')
-  const answer = await raw(port, first + post(port, message('echo', 2)))
-  assert.deepEqual(answer.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200'])
-  assert.equal(sessions.length, 1)
-})
-
 test('a stream to HTTP/1.0 is the bytes of its events, to the end of the connection', async (t) => {
   const { port, sessions } = await front(t)
   const answer = await raw(port, post(port, message('noisy', 1)))

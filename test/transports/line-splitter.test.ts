@@ -28,6 +28,8 @@ function split(text: string | Buffer, size: number, lineBytesMax = 1000): string
 
 const x = (length: number): string => 'x'.repeat(length)
 const call = `{"id":7,"method":"m","params":"${x(1000)}"}`
+/** The event for a line of one byte too much. */
+const past = 'OVERSIZE undefined 1001 false'
 const answer = `{"result":"${x(1000)}","id":"a"}`
 
 const cases: [title: string, text: string, lines: string[]][] = [
@@ -49,22 +51,16 @@ const cases: [title: string, text: string, lines: string[]][] = [
   ['one below it', `${x(999)}\n`, [x(999)]],
   ['one past it', `${x(1001)}\na\n`, ['OVERSIZE undefined 1001 false', 'a']],
   ['two lines near the limit', `${x(999)}\n${x(1000)}\n`, [x(999), x(1000)]],
-  [
-    'one past it between two at it',
-    `${x(1000)}\n${x(1001)}\n${x(1000)}\n`,
-    [x(1000), 'OVERSIZE undefined 1001 false', x(1000)],
-  ],
+  ['one past it between two', `${x(1000)}\n${x(1001)}\n${x(1000)}\n`, [x(1000), past, x(1000)]],
   ['a long call', `${call}\nb\n`, [`OVERSIZE 7 ${call.length} true`, 'b']],
   ['a long answer', `${answer}\n`, [`OVERSIZE "a" ${answer.length} false`]],
   ['a long last line without a line feed', `a\n${answer}`, ['a', `OVERSIZE "a" ${answer.length} false`]],
 ]
 
 test('the lines are the same for all chunks', () => {
-  for (const [title, text, lines] of cases) {
-    for (const size of [1, 2, 3, 7, 999, 1000, 1001, 1002, 64 * 1024]) {
+  for (const [title, text, lines] of cases)
+    for (const size of [1, 2, 3, 7, 999, 1000, 1001, 1002, 64 * 1024])
       assert.deepEqual(split(text, size), lines, `${title}, in chunks of ${size}`)
-    }
-  }
 })
 
 test('a line inside one chunk is a view on it; a chunk may be reused once its lines are joined', () => {

@@ -49,27 +49,9 @@ const exempt: readonly [list: string, url: string, isExempt: boolean][] = [
   ['.', 'https://a.example/', false],
 ]
 
-const nearby: readonly [host: string, isNearby: boolean][] = [
-  ['localhost', true],
-  ['LOCALHOST.', true],
-  ['x.localhost', true],
-  ['127.0.0.1', true],
-  ['127.9.9.9', true],
-  ['0.0.0.0', true],
-  ['[::1]', true],
-  ['[::ffff:127.0.0.1]', true],
-  ['169.254.169.254', true],
-  ['[::ffff:169.254.169.254]', true],
-  ['[fe80::1]', true],
-  ['[fd00:ec2::254]', true],
-  ['metadata.google.internal', true],
-  ['metadata.google.internal.', true],
-  ['metadata', true],
-  ['notlocalhost', false],
-  ['localhost.example', false],
-  ['10.0.0.1', false],
-  ['[2001:db8::1]', false],
-]
+const nearby = `localhost LOCALHOST. x.localhost 127.0.0.1 127.9.9.9 0.0.0.0 [::1] [::ffff:127.0.0.1] 169.254.169.254
+  [::ffff:169.254.169.254] [fe80::1] [fd00:ec2::254] metadata.google.internal metadata.google.internal. metadata`
+const distant = 'notlocalhost localhost.example 10.0.0.1 [2001:db8::1]'.split(' ')
 
 describe('the proxy of an address', () => {
   for (const [title, url, env, proxy] of chosen)
@@ -83,13 +65,15 @@ describe('the proxy of an address', () => {
       }
     })
 
-  for (const [host, is] of nearby)
+  for (const host of [...nearby.split(/\s+/), ...distant]) {
+    const is = !distant.includes(host)
     test(`${host} is ${is ? '' : 'not '}near`, () => {
       const url = new URL(`http://${host}/`)
       assert.equal(isNearby(url.hostname), is)
       assert.equal(proxyFor(url, { own: undefined, env: both }) === undefined, is)
       assert.equal(proxyFor(url, { own: 'http://own', env: both }) === undefined, is)
     })
+  }
 
   test('of the configuration stands above the environment', () => {
     const url = new URL('https://a.example/')
@@ -99,13 +83,8 @@ describe('the proxy of an address', () => {
   })
 
   for (const text of [
-    'socks5://p',
-    'http://',
-    'http://a\\@b',
-    'http://p/path',
-    'http://p?x',
     'ht tp',
-    'http://p:CANARY',
+    ...String.raw`socks5://p http:// http://a\@b http://p/path http://p?x http://p:CANARY`.split(' '),
   ])
     test(`that is none is an error without its text: ${text}`, () => {
       const env = { https_proxy: text }

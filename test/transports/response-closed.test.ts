@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type RequestFrame, readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import type { Reply } from '../../src/jsonrpc/connection.js'
 import { splice } from '../../src/jsonrpc/splice.js'
@@ -11,6 +10,7 @@ import { RequestHead } from '../../src/transports/http1/head.js'
 import { HttpResponse, type ResponseWire } from '../../src/transports/http1/response.js'
 import { Recorder } from '../contracts/connection.js'
 import { headIn } from './support/sending.js'
+import { requestOf } from '../jsonrpc/support/frames.js'
 
 const wire: ResponseWire = {
   unsentBytes: 0,
@@ -70,22 +70,8 @@ class Sending implements ResponseWire {
   }
 }
 
-function requestOf(id: number): RequestFrame {
-  const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":${id},"method":"tools/call"}`))
-  assert.ok(frame.kind === 'request')
-  return frame
-}
-
-interface Opened {
-  readonly connection: ClientConnection
-  readonly sink: Recorder
-  readonly replies: Reply[]
-  readonly gaveUp: Reply[]
-  readonly post: (id: number, response: HttpResponse) => void
-}
-
 /** The shared connection of clients without sessions, or that of one of them. */
-function opened(isShared: boolean): Opened {
+function opened(isShared: boolean) {
   const clock = { now: () => 0, setTimer: () => ({ cancel: () => {} }) }
   const environment = {
     ...clock,
@@ -108,7 +94,7 @@ function opened(isShared: boolean): Opened {
   connection.start(sink)
   const accepts = { json: true, stream: true, prefersStream: false }
   const post = (id: number, response: HttpResponse): void => {
-    const frame = requestOf(id)
+    const frame = requestOf(`{"jsonrpc":"2.0","id":${id},"method":"tools/call"}`)
     const posted = {
       head: asked,
       line: frame.line,

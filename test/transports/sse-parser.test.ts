@@ -1,7 +1,7 @@
 // Event streams in all chunks.
 
 import { strict as assert } from 'node:assert'
-import { describe, it, test } from 'node:test'
+import { it, test } from 'node:test'
 import { LongLine, joinedLine } from '../../src/jsonrpc/long-line.js'
 import { SseParser } from '../../src/transports/sse/parser.js'
 
@@ -54,17 +54,9 @@ const cases: readonly (readonly [string, string, readonly unknown[]])[] = [
   ['an event that is cut', 'data: a\n\ndata: b\n', ['a']],
   ['two at once', 'data: a\n\n\ndata: b\n\n', ['a', 'b']],
   ['data at the limit', `data: ${'y'.repeat(64)}\n\n`, ['y'.repeat(64)]],
-  [
-    'data over the limit',
-    `data: ${'y'.repeat(65)}\n\ndata: a\n\n`,
-    [{ oversize: undefined, isCall: false }, 'a'],
-  ],
+  ['too much data', `data: ${'y'.repeat(65)}\n\ndata: a\n\n`, [{ oversize: undefined, isCall: false }, 'a']],
   ['an answer over the limit', `data: {"id":4,"result":"${big}"}\n\n`, [{ oversize: '4', isCall: false }]],
-  [
-    'a call over the limit',
-    `data: {"method":"m","params":"${big}","id":4}\n\n`,
-    [{ oversize: '4', isCall: true }],
-  ],
+  ['a long call', `data: {"method":"m","params":"${big}","id":4}\n\n`, [{ oversize: '4', isCall: true }]],
   [
     'lines over the limit together',
     `data: {"id":"a","result":"${'z'.repeat(30)}\ndata: ${'z'.repeat(30)}"}\n\ndata: b\n\n`,
@@ -73,19 +65,14 @@ const cases: readonly (readonly [string, string, readonly unknown[]])[] = [
   ['more than ASCII', 'data: é😀\n\n', ['é😀']],
 ]
 
-describe('SseParser', () => {
-  for (const [title, input, want] of cases) {
-    for (const size of [1, 2, 3, 7, 65_536]) {
-      test(`${title}, in chunks of ${size}`, () => {
-        const bytes = Buffer.from(input)
-        const chunks = []
-        for (let at = 0; at < bytes.length; at += size)
-          chunks.push(Buffer.from(bytes.subarray(at, at + size)))
-        assert.deepEqual(heard(chunks), want)
-      })
-    }
-  }
-})
+for (const [title, input, want] of cases)
+  for (const size of [1, 2, 3, 7, 65_536])
+    test(`SseParser: ${title}, in chunks of ${size}`, () => {
+      const bytes = Buffer.from(input)
+      const chunks = []
+      for (let at = 0; at < bytes.length; at += size) chunks.push(Buffer.from(bytes.subarray(at, at + size)))
+      assert.deepEqual(heard(chunks), want)
+    })
 
 function chunksOf(text: string, size: number): Buffer[] {
   const bytes = Buffer.from(text)
@@ -94,48 +81,45 @@ function chunksOf(text: string, size: number): Buffer[] {
   )
 }
 
-describe('a long object', () => {
-  const long = { dataBytesMax: 1e6, fieldBytesMax: 32 }
+const long = { dataBytesMax: 1e6, fieldBytesMax: 32 }
 
-  /** The events of a stream, with the number of parts. */
-  function told(chunks: readonly Buffer[]): readonly unknown[] {
-    const said: unknown[] = []
-    const parser = new SseParser(
-      {
-        event: (type, data) => {
-          said.push([type, joinedLine(data).toString()])
-          if (data instanceof LongLine) counts.push(data.parts.length)
-        },
-        oversize: (id) => said.push({ oversize: id }),
+/** The events of a stream, with the number of parts. */
+function told(chunks: readonly Buffer[]): readonly unknown[] {
+  const said: unknown[] = []
+  const parser = new SseParser(
+    {
+      event: (type, data) => {
+        said.push([type, joinedLine(data).toString()])
+        if (data instanceof LongLine) counts.push(data.parts.length)
       },
-      long,
-    )
-    for (const chunk of chunks) parser.push(chunk)
-    said.push(parser.lastEventId)
-    return said
-  }
-  let counts: number[] = []
+      oversize: (id) => said.push({ oversize: id }),
+    },
+    long,
+  )
+  for (const chunk of chunks) parser.push(chunk)
+  said.push(parser.lastEventId)
+  return said
+}
+let counts: number[] = []
 
-  it('comes in parts, and says what it says joined', () => {
-    const filler = 'x'.repeat(40_000)
-    const streams = [
-      `id: 1\ndata: {"a":"${filler}"}\n\ndata: {"b":1}\n\n`,
-      `\u{feff}data:{"a":"${filler}"}\r\n\r\nid: 2\ndata: ["${filler}"]\n\n`,
-      `event: other\ndata: {"a":"${filler}"}\nid: 3\n\n`,
-      `data: {"a":"${filler}",\ndata: "b":"${filler}"}\n\ndata: c\n\n`,
-      `data:\ndata: {"a":"${filler}"}\n\n`,
-      `: {"a":"${filler}"}\ndata: {"a":"${filler}"}\r\n\r\n`,
-      `data: {"id":7,"result":"${filler.repeat(26)}"}\n\ndata: {"a":"${filler}"}\n\n`,
-      `data: {"id":7,"result":"${filler.repeat(20)}"}\ndata: ${filler.repeat(20)}\n\ndata: {"a":1}\n\n`,
-    ]
-    for (const stream of streams) {
-      for (const size of [7, 1000, 4096, 5000, 16_384, 65_536, 1e7]) {
-        const inOne = told(chunksOf(stream, stream.length))
-        assert.deepEqual(told(chunksOf(stream, size)), inOne, `${stream.slice(0, 20)} by ${size}`)
-      }
+it('a long object comes in parts, and says what it says joined', () => {
+  const filler = 'x'.repeat(40_000)
+  const streams = [
+    `id: 1\ndata: {"a":"${filler}"}\n\ndata: {"b":1}\n\n`,
+    `\u{feff}data:{"a":"${filler}"}\r\n\r\nid: 2\ndata: ["${filler}"]\n\n`,
+    `event: other\ndata: {"a":"${filler}"}\nid: 3\n\n`,
+    `data: {"a":"${filler}",\ndata: "b":"${filler}"}\n\ndata: c\n\n`,
+    `data:\ndata: {"a":"${filler}"}\n\n`,
+    `: {"a":"${filler}"}\ndata: {"a":"${filler}"}\r\n\r\n`,
+    `data: {"id":7,"result":"${filler.repeat(26)}"}\n\ndata: {"a":"${filler}"}\n\n`,
+    `data: {"id":7,"result":"${filler.repeat(20)}"}\ndata: ${filler.repeat(20)}\n\ndata: {"a":1}\n\n`,
+  ]
+  for (const stream of streams)
+    for (const size of [7, 1000, 4096, 5000, 16_384, 65_536, 1e7]) {
+      const inOne = told(chunksOf(stream, stream.length))
+      assert.deepEqual(told(chunksOf(stream, size)), inOne, `${stream.slice(0, 20)} by ${size}`)
     }
-    counts = []
-    told(chunksOf(streams[0] ?? '', 16_384))
-    assert.deepEqual(counts, [3])
-  })
+  counts = []
+  told(chunksOf(streams[0] ?? '', 16_384))
+  assert.deepEqual(counts, [3])
 })

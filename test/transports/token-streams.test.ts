@@ -9,13 +9,7 @@ import { TokenStreams } from '../../src/transports/http-server/token-streams.js'
 
 const until = (untilMs: number): Sender => ({ principal: 'ann', untilMs })
 /** The results of the checks, their times, and the time at which the stream is cut. */
-const cases: [
-  title: string,
-  untilMs: number,
-  found: readonly (Sender | undefined)[],
-  atMs: number[],
-  cutMs: number,
-][] = [
+const cases: [string, number, readonly (Sender | undefined)[], number[], number][] = [
   ['ends with its token', 1000, [undefined], [1000], 1000],
   ['goes on with a token that is valid for longer', 1000, [until(3000), undefined], [1000, 3000], 3000],
 ]

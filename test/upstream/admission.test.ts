@@ -3,14 +3,8 @@ import { describe, test } from 'node:test'
 import { type Lease, StartGate } from '../../src/upstream/server/start-gate.js'
 import { FakeRuntime, settled } from './support/fake-runtime.js'
 
-interface World {
-  /** The indices of the processes that have ended. */
-  readonly gone: readonly number[]
-  readonly apply: (isCalled?: boolean) => Promise<string>
-}
-
 /** Processes that fill all places, each with the time since which it is idle. */
-async function full(idle: readonly (number | undefined)[]): Promise<World> {
+async function full(idle: readonly (number | undefined)[]) {
   const runtime = new FakeRuntime()
   const gate = new StartGate(idle.length, runtime)
   const gone: number[] = []
@@ -49,13 +43,8 @@ const SHARED = 1
 const REFUSED = (count: number): string =>
   `'s' cannot be started: ${count} processes run already, which is processesMax`
 
-const cases: readonly (readonly [
-  title: string,
-  idle: readonly (number | undefined)[],
-  isCalled: boolean,
-  answer: string,
-  gone: readonly number[],
-])[] = [
+/** The title, the idle times, whether a call waits, the answer, and the ended processes. */
+const cases: readonly [string, readonly (number | undefined)[], boolean, string, readonly number[]][] = [
   ['the one that has been idle for longest', [undefined, 9, 8], true, 'admitted', [2]],
   ['one client before that of several', [SHARED, 9], true, 'admitted', [1]],
   ['several clients', [SHARED, undefined], true, 'admitted', [0]],

@@ -2,14 +2,13 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { readFrame } from '../../src/jsonrpc/frame.js'
-import { toLine } from '../../src/jsonrpc/line.js'
 import { numericId } from '../../src/jsonrpc/request-id.js'
 import { Call, type ClientPort } from '../../src/calls/call.js'
 import { CallDeadline } from '../../src/calls/call-deadline.js'
 import { noCapabilities } from '../../src/mcp/capabilities.js'
 import { latestStateless } from '../../src/mcp/revisions.js'
 import { Attribution } from '../../src/upstream/server/attribution.js'
+import { requestOf } from '../jsonrpc/support/frames.js'
 
 const nothing = (): void => {}
 
@@ -26,8 +25,7 @@ function client(serial: number, isSeveral = false): ClientPort {
 }
 
 function call(of: ClientPort, { isAskable = true }: { isAskable?: boolean } = {}): Call {
-  const frame = readFrame(toLine(Buffer.from('{"jsonrpc":"2.0","id":1,"method":"tools/call"}')))
-  assert(frame.kind === 'request')
+  const frame = requestOf('{"jsonrpc":"2.0","id":1,"method":"tools/call"}')
   const row = { method: 'tools/call', route: { to: 'name', list: 'tools' }, isAskable } as const
   const owner = { onSettled: () => undefined }
   return new Call(frame, row, of, new CallDeadline(0), owner, of.profile)
@@ -38,13 +36,8 @@ const attribution = (clock: { now(): number }): Attribution =>
 
 const [ann, bob, everybody] = [client(1), client(2), client(3, true)]
 
-const cases: readonly (readonly [
-  title: string,
-  abandoned: Call,
-  afterMs: number,
-  next: ClientPort,
-  asks: boolean,
-])[] = [
+/** The title, the abandoned call, the time since then, the next client, and whether the call may concern it. */
+const cases: readonly (readonly [string, Call, number, ClientPort, boolean])[] = [
   ['of another client', call(ann), 0, bob, true],
   ['of the same client', call(ann), 0, ann, false],
   ['of clients that share a principal', call(everybody), 0, everybody, true],

@@ -47,7 +47,7 @@ describe('one deadline', () => {
     ['and once', (clock) => clock.stop(4000).stop(600_000), 604_000],
     ['not before', (clock) => clock.stop(4000).advance(1999), undefined],
   ]
-  for (const [title, run, wanted] of cases) {
+  for (const [title, run, wanted] of cases)
     test(title, () => {
       const clock = new FakeClock()
       let firedAt: number | undefined
@@ -57,7 +57,6 @@ describe('one deadline', () => {
       run(clock)
       assert.equal(firedAt, wanted)
     })
-  }
 
   test('one that is cancelled while it is put off does not fire', () => {
     const clock = new FakeClock()
@@ -140,82 +139,71 @@ describe('the deadlines of one holder', () => {
   })
 })
 
-describe('while the client is being asked', () => {
-  const times = { timeoutMs: 1000, totalTimeoutMs: 20_000 }
-  const cases: readonly (readonly [string, (run: Run, call: Call) => void, readonly string[]])[] = [
-    [
-      'the time of a call stands still, and goes on where it was',
-      ({ clock, deadlines }, call) => {
-        clock.advance(300)
-        call.deadline.pause(clock.now())
-        clock.advance(5000)
-        call.deadline.resume(clock.now())
-        deadlines.watch(call)
-      },
-      ['1 timeoutMs 6000'],
-    ],
-    [
-      'the total time runs',
-      ({ clock }, { deadline }) => {
-        deadline.pause(clock.now())
-      },
-      ['1 totalTimeoutMs 20000'],
-    ],
-    [
-      'two questions at once count once, and the last that ends lets it go on',
-      ({ clock, deadlines }, call) => {
-        for (const act of ['pause', 'pause', 'resume', 'resume'] as const) {
-          call.deadline[act](clock.now())
-          clock.advance(2000)
-        }
-        deadlines.watch(call)
-      },
-      ['1 timeoutMs 8000'],
-    ],
-    [
-      'progress begins the time anew, which then stands still as well',
-      ({ clock, deadlines }, call) => {
-        clock.advance(300)
-        call.deadline.pause(clock.now())
-        clock.advance(5000)
-        call.deadline.extend(clock.now())
-        clock.advance(5000)
-        call.deadline.resume(clock.now())
-        deadlines.watch(call)
-      },
-      ['1 timeoutMs 11300'],
-    ],
-    [
-      'a call that ends where it was has its time again',
-      ({ clock, deadlines }, call) => {
-        call.deadline.pause(clock.now())
-        call.deadline.pause(clock.now())
-        clock.advance(3000)
-        call.deadline.resumeAll(clock)
-        deadlines.watch(call)
-      },
-      ['1 timeoutMs 4000'],
-    ],
-  ]
-  for (const [title, act, wanted] of cases) {
-    test(title, () => {
-      const { start, ...rest } = run(times)
-      act({ start, ...rest }, start())
-      rest.clock.advance(60_000)
-      assert.deepEqual(rest.expired, wanted)
-    })
-  }
-})
-
-describe('the real clock', () => {
-  test('a delay beyond the limit of timers does not fire immediately', async () => {
-    const timers = [2 ** 31 - 1, 2 ** 31, 2 ** 40, Infinity].map((ms) =>
-      realRuntime().setTimer(ms, () => assert.fail(`${ms} fired`)),
-    )
-    await new Promise<void>((resolve) => {
-      realRuntime().setTimer(20, resolve)
-    })
-    await turn()
-    for (const timer of timers) timer.cancel()
+const times = { timeoutMs: 1000, totalTimeoutMs: 20_000 }
+const cases: readonly (readonly [string, (run: Run, call: Call) => void, readonly string[]])[] = [
+  [
+    'the time of a call stands still, and goes on where it was',
+    ({ clock, deadlines }, call) => {
+      clock.advance(300)
+      call.deadline.pause(clock.now())
+      clock.advance(5000)
+      call.deadline.resume(clock.now())
+      deadlines.watch(call)
+    },
+    ['1 timeoutMs 6000'],
+  ],
+  ['total time runs', ({ clock }, { deadline }) => deadline.pause(clock.now()), ['1 totalTimeoutMs 20000']],
+  [
+    'two questions at once count once, and the last that ends lets it go on',
+    ({ clock, deadlines }, call) => {
+      for (const act of ['pause', 'pause', 'resume', 'resume'] as const) {
+        call.deadline[act](clock.now())
+        clock.advance(2000)
+      }
+      deadlines.watch(call)
+    },
+    ['1 timeoutMs 8000'],
+  ],
+  [
+    'progress begins the time anew, which then stands still as well',
+    ({ clock, deadlines }, call) => {
+      clock.advance(300)
+      call.deadline.pause(clock.now())
+      clock.advance(5000)
+      call.deadline.extend(clock.now())
+      clock.advance(5000)
+      call.deadline.resume(clock.now())
+      deadlines.watch(call)
+    },
+    ['1 timeoutMs 11300'],
+  ],
+  [
+    'a call that ends where it was has its time again',
+    ({ clock, deadlines }, call) => {
+      call.deadline.pause(clock.now())
+      call.deadline.pause(clock.now())
+      clock.advance(3000)
+      call.deadline.resumeAll(clock)
+      deadlines.watch(call)
+    },
+    ['1 timeoutMs 4000'],
+  ],
+]
+for (const [title, act, wanted] of cases)
+  test(`while the client is asked, ${title}`, () => {
+    const { start, ...rest } = run(times)
+    act({ start, ...rest }, start())
+    rest.clock.advance(60_000)
+    assert.deepEqual(rest.expired, wanted)
   })
+
+test('a delay beyond the limit of timers does not fire immediately', async () => {
+  const timers = [2 ** 31 - 1, 2 ** 31, 2 ** 40, Infinity].map((ms) =>
+    realRuntime().setTimer(ms, () => assert.fail(`${ms} fired`)),
+  )
+  await new Promise<void>((resolve) => {
+    realRuntime().setTimer(20, resolve)
+  })
+  await turn()
+  for (const timer of timers) timer.cancel()
 })

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { at } from '../integration/support/json.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { limits } from '../../src/index.js'
-import { type FakeChild, FakeRuntime, type Script, polite, settled } from './support/fake-runtime.js'
+import { type FakeChild, type Script, polite, settled } from './support/fake-runtime.js'
 import { served } from './support/served.js'
 
 const N = '2026-07-28'
@@ -40,18 +40,7 @@ const answering =
   (method, params, child) =>
     method === 'server/discover' ? refusal(child, error) : polite(method, params, child)
 
-interface Run {
-  readonly runtime: FakeRuntime
-  readonly heard: () => string[][]
-  readonly revision: () => string | undefined
-  readonly evidence: () => string | undefined
-  readonly state: () => string | undefined
-  readonly call: () => Promise<string>
-  readonly ask: (method: string) => Promise<string>
-  readonly problems: () => string[]
-}
-
-async function run(t: Scope, script: Script, more: object = {}): Promise<Run> {
+async function run(t: Scope, script: Script, more: object = {}) {
   const { client, log, proxy, runtime } = await served(t, script, { entry: more })
   await runtime.pass(1000)
   return {
@@ -65,7 +54,7 @@ async function run(t: Scope, script: Script, more: object = {}): Promise<Run> {
       await runtime.pass(1000)
       return (await calling).text
     },
-    ask: async (method) => {
+    ask: async (method: string) => {
       const asking = client.request(method)
       await runtime.pass(1000)
       return (await asking).text
@@ -210,12 +199,7 @@ const refusedRevisions: [title: string, error: string, more: object, offered: st
   ],
   ['names none', '{"code":-32602,"message":"Unsupported protocolVersion"}', {}, ['2025-11-25', '2025-06-18']],
   ['refuses something else', '{"code":-32602,"message":"no token"}', {}, ['2025-11-25']],
-  [
-    'is named with a revision',
-    '{"code":-32602,"message":"no token"}',
-    { protocol: '2025-06-18' },
-    ['2025-06-18'],
-  ],
+  ['has its revision', '{"code":-32602,"message":"no token"}', { protocol: '2025-06-18' }, ['2025-06-18']],
 ]
 
 for (const [title, error, more, offered] of refusedRevisions)

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { type RawClient, failure } from '../integration/support/client.js'
+import { failure } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import type { Scope } from '../integration/support/spawned.js'
@@ -9,15 +9,8 @@ import { FakeRuntime, polite, settled } from './support/fake-runtime.js'
 const offering =
   '{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"f","version":"1"}}'
 
-interface World {
-  readonly runtime: FakeRuntime
-  readonly client: RawClient
-  /** How often the server received this request. */
-  readonly asked: (method: string) => number
-}
-
 /** A client of a server that refuses each of these lists so many times. */
-async function refusing(t: Scope, times: Record<string, number>): Promise<World> {
+async function refusing(t: Scope, times: Record<string, number>) {
   const runtime = new FakeRuntime()
   const left = new Map(Object.entries(times))
   runtime.script = (method, params, child) => {

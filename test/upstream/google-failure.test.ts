@@ -78,12 +78,7 @@ describe('a token endpoint', () => {
       (_seen, response) => response.writeHead(403).end('<h1>Your company blocks this</h1>'),
       /answered HTTP 403$/,
     ],
-    [
-      'that answers something else',
-      'service_account',
-      (_seen, response) => json(response, '"x"'),
-      /holds none$/,
-    ],
+    ['that answers no token', 'service_account', (_, response) => json(response, '"x"'), /holds none$/],
   ]
   for (const [title, kind, answer, wanted] of cases)
     test(title, async (t) => assert.match(await said(t, kind, answer), wanted))

@@ -46,26 +46,20 @@ class FakeShell implements GuardianShell {
   }
 }
 
-interface Scene {
-  readonly guardian: Guardian
-  readonly shells: FakeShell[]
-  readonly log: LogRecord[]
-  readonly occupied: Set<number>
-  failure: Error | undefined
-  readonly pass: (ms: number) => Promise<void>
-}
-
-function scene(): Scene {
+function scene() {
   const clock = new FakeClock()
   const shells: FakeShell[] = []
   const log: LogRecord[] = []
   const occupied = new Set<number>()
+  /** The start of a shell throws one. */
+  const failures: Error[] = []
   const runtime = { now: () => clock.now(), random: () => 0.5, setTimer: clock.setTimer.bind(clock) }
   const guardian = new Guardian(
     runtime,
     (record) => log.push(record),
     () => {
-      if (it.failure !== undefined) throw it.failure
+      const [failure] = failures
+      if (failure !== undefined) throw failure
       const shell = new FakeShell()
       shells.push(shell)
       return shell
@@ -80,8 +74,7 @@ function scene(): Scene {
       if (isDue) await settled()
     }
   }
-  const it: Scene = { guardian, shells, log, occupied, failure: undefined, pass }
-  return it
+  return { failures, guardian, shells, log, occupied, pass }
 }
 
 /** Announces a server to the guardian, as its start does. */
@@ -152,11 +145,11 @@ describe('the guardian', () => {
 
   test('that cannot be started for lack of descriptors is tried again', async () => {
     const it = scene()
-    it.failure = new Error('EMFILE')
+    it.failures.push(new Error('EMFILE'))
     start(it.guardian, 11)
     await settled()
     assert.equal(it.shells.length, 0)
-    it.failure = undefined
+    it.failures.pop()
     await it.pass(20_000)
     assert.deepEqual(it.shells[0]?.groups, [11])
   })
@@ -171,10 +164,8 @@ describe('the guardian', () => {
     guardian.remove(11)
     await pass(100_000)
     assert.equal(shells.length, 1)
-    assert.deepEqual(
-      log.map(({ level }) => level),
-      ['debug'],
-    )
+    const levels = log.map(({ level }) => level)
+    assert.deepEqual(levels, ['debug'])
     assert.match(log[0]?.message ?? '', /\/bin\/sh/)
   })
 

@@ -3,9 +3,8 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { Heard } from '../integration/support/client.js'
-import { at, textAt } from '../integration/support/json.js'
-import { libraryProxy } from '../integration/support/library.js'
-import { type Handler, answerOf, events, json, scripted } from '../transports/support/scripted.js'
+import { textAt } from '../integration/support/json.js'
+import { type Handler, events, json } from '../transports/support/scripted.js'
 import { remote, toolServer } from './support/remote.js'
 
 function message({ value }: Heard): string {
@@ -44,26 +43,4 @@ describe('an answer of a remote server that', () => {
     const { client } = await remote(t, toolServer(switching), { retryDelay: 1 })
     assert.match(message(await client.call('s__work')), /switches to another protocol/)
   })
-})
-
-test('an answer of ours that a server does not take is posted again', async (t) => {
-  const refused: unknown[] = []
-  const calls: ((text: string) => void)[] = []
-  const asking = toolServer((seen, response) => {
-    if (seen.rpc === 'tools/call') {
-      events(response, 'data: {"jsonrpc":"2.0","id":"q","method":"roots/list"}\n\n')
-      calls.push((text) => response.end(`data: ${answerOf(seen.id, text)}\n\n`))
-    } else if (refused.push(seen.id) < 3) response.writeHead(503).end()
-    else {
-      response.writeHead(202).end()
-      calls[0]?.('{"content":[]}')
-    }
-  })
-  const { url } = await scripted(t, asking)
-  const { attach } = await libraryProxy(t, { s: { url: url.href, retryDelay: 1 } })
-  const { client } = await attach()
-  client.onRequest = () => '{"roots":[]}'
-  await client.open({ roots: {} })
-  assert.deepEqual(at((await client.call('s__work')).value, 'result'), { content: [] })
-  assert.deepEqual(refused, ['q', 'q', 'q'])
 })

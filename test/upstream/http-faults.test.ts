@@ -8,7 +8,7 @@ import { until } from '../integration/support/waiting.js'
 import { limits } from '../../src/limits.js'
 import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
 import { INIT, TOOLS } from '../transports/support/one-tool.js'
-import { type Scope, answerOf, connect, json, scripted } from '../transports/support/scripted.js'
+import { type Scope, answerOf, called, json, scripted } from '../transports/support/scripted.js'
 import { listening } from '../support/listening.js'
 import { done, toolServer } from './support/remote.js'
 
@@ -25,10 +25,8 @@ test('a session without clients ends, and the next call begins another', async (
   const { attach, proxy } = await libraryProxy(t, servers, { limits: resting, eager: true })
   // The proxy connects before the first client for the sake of the status, and then disconnects.
   await until(() => count('DELETE') === 1)
-  assert.deepEqual(
-    proxy.status().map(({ state, tools }) => [state, tools]),
-    [['connected', 1]],
-  )
+  const found = proxy.status().map(({ state, tools }) => [state, tools])
+  assert.deepEqual(found, [['connected', 1]])
   const { client, connection } = await attach()
   await client.open()
   assert.ok(isAnswered(await client.call('s__work')))
@@ -87,19 +85,15 @@ describe('a server that answers a list with 404', () => {
   })
 })
 
-describe('a server that takes its time', () => {
-  test('to accept a connection is given up, and nothing was sent', async (t) => {
-    // The server accepts TCP connections and never answers the TLS handshake.
-    const silent = createServer((socket) => socket.on('error', () => undefined))
-    const url = new URL(`https://127.0.0.1:${await listening(t, silent)}/mcp`)
-    const { heard, request } = connect(t, url, {
-      retries: 1,
-      retryDelayMs: 1,
-      limits: { ...defaultHttpClientLimits, connectMs: 100 },
-    })
-    request(1, 'work')
-    await heard.until(() => heard.failures.length === 1)
-    assert.equal(heard.failures[0]?.error.code, 'TRANSPORT_UNREACHABLE')
-    assert.match(heard.failures[0]?.error.message ?? '', /no connection within 100 ms/)
+test('a server that does not accept a connection in time gets nothing', async (t) => {
+  // The server accepts TCP connections and never answers the TLS handshake.
+  const silent = createServer((socket) => socket.on('error', () => undefined))
+  const url = new URL(`https://127.0.0.1:${await listening(t, silent)}/mcp`)
+  const { heard } = await called(t, url, {
+    retries: 1,
+    retryDelayMs: 1,
+    limits: { ...defaultHttpClientLimits, connectMs: 100 },
   })
+  assert.equal(heard.failures[0]?.error.code, 'TRANSPORT_UNREACHABLE')
+  assert.match(heard.failures[0]?.error.message ?? '', /no connection within 100 ms/)
 })

@@ -44,7 +44,7 @@ describe('a call that takes longer than the default limit', () => {
     ['a server with sessions', mute, { protocol: 'legacy' }],
     ['a server without sessions', stateless, { protocol: '2026-07-28' }],
   ]
-  for (const [title, script, entry] of servers) {
+  for (const [title, script, entry] of servers)
     test(`goes on while ${title} answers another request each 30 s`, async (t) => {
       const run = await called(t, script, entry)
       const before = run.questions()
@@ -54,7 +54,6 @@ describe('a call that takes longer than the default limit', () => {
       run.answer()
       assert.equal(at((await run.call).value, 'error'), undefined)
     })
-  }
 
   test('ends when the server answers nothing within 5 s, and names the key and the file', async (t) => {
     const run = await called(t, mute, { protocol: 'legacy' })
@@ -88,22 +87,19 @@ describe('a call that takes longer than the default limit', () => {
   })
 })
 
-describe('a limit that is written', () => {
-  const cases: readonly (readonly [string, object, ServerEntry])[] = [
-    ['timeout of the server', { timeout: 30_000 }, {}],
-    ['cli.stdio.timeout', {}, { cli: { stdio: { timeout: 30_000 } } }],
-  ]
-  for (const [title, entry, more] of cases) {
-    test(`ends the call: ${title}`, async (t) => {
-      const run = await called(t, mute, { protocol: 'legacy', ...entry }, more)
-      const before = run.questions()
-      await run.runtime.pass(40_000, 2500)
-      assert.equal(run.took(), 30_000)
-      assert.equal(run.questions(), before)
-      assert.equal(
-        textAt((await run.call).value, 'error', 'message'),
-        "'s': no answer or progress for tool 's__t' within 30000 ms (timeout)",
-      )
-    })
-  }
-})
+const cases: readonly (readonly [string, object, ServerEntry])[] = [
+  ['timeout of the server', { timeout: 30_000 }, {}],
+  ['cli.stdio.timeout', {}, { cli: { stdio: { timeout: 30_000 } } }],
+]
+for (const [title, entry, more] of cases)
+  test(`a limit that is written ends the call: ${title}`, async (t) => {
+    const run = await called(t, mute, { protocol: 'legacy', ...entry }, more)
+    const before = run.questions()
+    await run.runtime.pass(40_000, 2500)
+    assert.equal(run.took(), 30_000)
+    assert.equal(run.questions(), before)
+    assert.equal(
+      textAt((await run.call).value, 'error', 'message'),
+      "'s': no answer or progress for tool 's__t' within 30000 ms (timeout)",
+    )
+  })

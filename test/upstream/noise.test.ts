@@ -47,10 +47,8 @@ describe('lines that are no messages', () => {
     assert.match(log[0]?.message ?? '', /no JSON-RPC message: Loading/)
     clock.now += 1000
     noise.request('roots/list')
-    assert.deepEqual(
-      log.map(({ details }) => details?.['lines']),
-      [1, 3],
-    )
+    const found = log.map(({ details }) => details?.['lines'])
+    assert.deepEqual(found, [1, 3])
   })
 
   test('are too much when they are very long', () => {

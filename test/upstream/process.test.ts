@@ -44,13 +44,6 @@ function configOf(overrides: Overrides): StdioServerConfig {
   return { ...server, stopTimeoutMs: 100, ...overrides }
 }
 
-interface Started {
-  readonly server: ServerProcess
-  readonly log: readonly LogRecord[]
-  readonly closed: Promise<unknown>
-  readonly lines: readonly string[]
-}
-
 interface Around {
   readonly outputWaitMs?: number
   readonly stdinWaitMs?: number
@@ -63,7 +56,7 @@ interface Around {
 function started(
   overrides: Overrides,
   { outputWaitMs = 5000, stdinWaitMs = 100, spawn, memoryOf, delays = [] }: Around = {},
-): Started {
+) {
   const log: LogRecord[] = []
   const lines: string[] = []
   const watched: Runtime = {
@@ -96,7 +89,7 @@ function started(
   return { server, log, closed, lines }
 }
 
-function shell(script: string, around?: Around): Started {
+function shell(script: string, around?: Around) {
   return started({ command: '/bin/sh', args: ['-c', script] }, around)
 }
 
@@ -123,32 +116,12 @@ class ScriptedChild implements Child {
 
 describe('a start that fails', { skip }, () => {
   const cases: [title: string, overrides: Overrides, message: RegExp][] = [
-    [
-      'no such command',
-      { command: join(folder, 'nothing') },
-      /ENOENT; no such program; install it, check PATH/,
-    ],
-    [
-      'a command with its arguments',
-      { command: 'npx -y p' },
-      /ENOENT; no such program; write its first word/,
-    ],
-    [
-      'no such folder',
-      { cwd: join(folder, 'nowhere') },
-      /ENOENT; the working folder .*nowhere does not exist/,
-    ],
+    ['no such command', { command: join(folder, 'nothing') }, /ENOENT; no such program; install it/],
+    ['a command with arguments', { command: 'npx -y p' }, /ENOENT; no such program; write its first word/],
+    ['no such folder', { cwd: join(folder, 'nowhere') }, /ENOENT; the working folder .*nowhere does not/],
     ['a file as folder', { cwd: plain }, /ENOTDIR$/],
-    [
-      'a file that is no program',
-      { command: plain },
-      /EACCES; is it a program that .* and may \S+ be entered/,
-    ],
-    [
-      'the same by its name',
-      { command: 'plain', env: { PATH: folder } },
-      /EACCES; .* and every folder of PATH be/,
-    ],
+    ['a plain file', { command: plain }, /EACCES; is it a program that .* and may \S+ be entered/],
+    ['by name', { command: 'plain', env: { PATH: folder } }, /EACCES; .* and every folder of PATH be/],
     ['a folder as command', { command: folder }, /EACCES; is it a program/],
     ['an argument of 200 KB', { args: ['x'.repeat(200_000)] }, /E2BIG/],
     ['a variable of 200 KB', { env: { X: 'x'.repeat(200_000) } }, /E2BIG/],
@@ -158,7 +131,7 @@ describe('a start that fails', { skip }, () => {
     ['a NUL in the folder', { cwd: 'a\0b' }, /NUL/],
     ['an empty command', { command: '' }, /the command is empty/],
   ]
-  for (const [title, overrides, message] of cases) {
+  for (const [title, overrides, message] of cases)
     test(`${title}: an end that says so`, async () => {
       const { server, closed } = started(overrides)
       server.connection.send(buildNotification('ping'))
@@ -171,7 +144,6 @@ describe('a start that fails', { skip }, () => {
       await server.connection.close()
       await closed
     })
-  }
 })
 
 /** Shorter than the lifetime of the processes that must be ended. */
@@ -212,10 +184,8 @@ describe('the end of a process', { skip }, () => {
       reason: 'exited',
       message: "'s' exited with code 7: last words",
     })
-    assert.deepEqual(
-      log.map(({ message }) => message),
-      ['words', 'last words'],
-    )
+    const messages = log.map(({ message }) => message)
+    assert.deepEqual(messages, ['words', 'last words'])
   })
 
   test('its last answer is read', async () => {
@@ -320,10 +290,8 @@ describe('the end of a process', { skip }, () => {
     const { server, log } = started({ command: '/bin/sh', args: ['-c', script], env: { [markName]: mark } })
     await until(() => log.length > 0 && marked(mark).some(({ command }) => command === 'sleep 60'))
     await server.stop()
-    assert.deepEqual(
-      marked(mark).map(({ command }) => command),
-      ['sleep 60'],
-    )
+    const commands = marked(mark).map(({ command }) => command)
+    assert.deepEqual(commands, ['sleep 60'])
   })
 
   test('one that ignores SIGTERM has stopTimeout until SIGKILL, and is left after a while with a line in the log', async () => {

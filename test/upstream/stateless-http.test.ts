@@ -3,7 +3,7 @@
 
 import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { failure } from '../integration/support/client.js'
 import { at, listAt, parsed, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
@@ -101,10 +101,8 @@ test('each request says in its fields what it says in its body, and is of no ses
     ['mcp-name', 'mcp-param-region', 'mcp-param-count', 'mcp-param-on'].map((name) => first?.[name]),
     [base64('wörk'), base64(' eu'), '7', 'false'],
   )
-  assert.deepEqual(
-    ['mcp-param-region', 'mcp-param-count', 'mcp-param-on'].map((name) => second?.[name]),
-    [undefined, '8', undefined],
-  )
+  const found = ['mcp-param-region', 'mcp-param-count', 'mcp-param-on'].map((name) => second?.[name])
+  assert.deepEqual(found, [undefined, '8', undefined])
   const tools = listAt((await client.request('tools/list')).value, 'result', 'tools')
   assert.deepEqual(
     tools.map((tool) => at(tool, 'name')),
@@ -132,61 +130,55 @@ test('a call that is given up closes its stream, and nothing is said', async (t)
   assert(!rpcs(script).includes('notifications/cancelled'))
 })
 
-describe('a call that the server refuses', () => {
-  test('since a field is not what it wants is made once more, with the fields of the list as it is then', async (t) => {
-    let calls = 0
-    let schema: object = schemaOf({})
-    const script = await scripted(
-      t,
-      (seen, response, request) =>
-        stateless((call, answer) => {
-          calls++
-          schema = marked
-          if (call.headers['mcp-param-region'] !== undefined) return json(answer, answerOf(call.id, DONE))
-          return json(answer, errorOf(call.id, '{"code":-32020,"message":"Header mismatch"}'), 400)
-        }, schema)(seen, response, request),
-      { isAsked: true },
-    )
-    const { client } = await proxyTo(t, script)
-    assert.match((await client.call('s__work', { region: 'eu' })).text, /"text":"done"/)
-    assert.equal(calls, 2)
-    // No new description helps here.
-    const refused = await client.call('s__work', {})
-    assert.equal(at(refused.value, 'result', 'isError'), true)
-    assert.equal(calls, 4)
-  })
-})
-
-test('changes are listened for on a stream of their own, again when that breaks', async (t) => {
-  const streams: ServerResponse[] = []
-  const ids: unknown[] = []
+test('a call that the server refuses for a header field is made once more, with the fields of the current list', async (t) => {
+  let calls = 0
+  let schema: object = schemaOf({})
   const script = await scripted(
     t,
-    stateless(
-      (seen, response) => {
-        if (seen.rpc !== 'subscriptions/listen') return json(response, answerOf(seen.id, DONE))
-        const meta = JSON.stringify({ [key('subscriptionId')]: seen.id })
-        ids.push(seen.id)
-        streams.push(response)
-        const ack = `{"notifications":{"toolsListChanged":true},"_meta":${meta}}`
-        return events(
-          response,
-          `data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":${ack}}\n\n`,
-        )
-      },
-      marked,
-      '{"tools":{"listChanged":true}}',
-    ),
+    (seen, response, request) =>
+      stateless((call, answer) => {
+        calls++
+        schema = marked
+        if (call.headers['mcp-param-region'] !== undefined) return json(answer, answerOf(call.id, DONE))
+        return json(answer, errorOf(call.id, '{"code":-32020,"message":"Header mismatch"}'), 400)
+      }, schema)(seen, response, request),
     { isAsked: true },
   )
   const { client } = await proxyTo(t, script)
+  assert.match((await client.call('s__work', { region: 'eu' })).text, /"text":"done"/)
+  assert.equal(calls, 2)
+  // No new description helps here.
+  const refused = await client.call('s__work', {})
+  assert.equal(at(refused.value, 'result', 'isError'), true)
+  assert.equal(calls, 4)
+})
+
+/** A server that honours each subscription, and a client that has listed its tools. */
+async function listenedTo(t: Scope, capabilities: string) {
+  const streams: ServerResponse[] = []
+  const ids: unknown[] = []
+  const handler = stateless(
+    (seen, response) => {
+      if (seen.rpc !== 'subscriptions/listen') return json(response, answerOf(seen.id, DONE))
+      ids.push(seen.id)
+      streams.push(response)
+      const honoured = JSON.stringify(at(parsed(seen.body), 'params', 'notifications'))
+      events(response, eventOf('subscriptions/acknowledged', seen.id, `"notifications":${honoured},`))
+    },
+    marked,
+    capabilities,
+  )
+  const script = await scripted(t, handler, { isAsked: true })
+  const { client } = await proxyTo(t, script)
   await client.request('tools/list')
   await until(() => streams.length === 1)
+  return { client, script, streams, ids }
+}
+
+test('changes are listened for on a stream of their own, again when that breaks', async (t) => {
+  const { client, script, streams, ids } = await listenedTo(t, '{"tools":{"listChanged":true}}')
   const reads = posted(script, 'tools/list').length
-  const meta = JSON.stringify({ [key('subscriptionId')]: ids[0] })
-  streams[0]?.write(
-    `data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":${meta}}}\n\n`,
-  )
+  streams[0]?.write(eventOf('tools/list_changed', ids[0]))
   await until(() => posted(script, 'tools/list').length > reads)
   const again = posted(script, 'tools/list').length
   streams[0]?.destroy()
@@ -196,30 +188,9 @@ test('changes are listened for on a stream of their own, again when that breaks'
   assert.deepEqual(failure(await client.call('s__nothing'))[0], -32601)
 })
 
-test('what is said on the stream of one request when another has taken its place is heard, and then the stream is closed', async (t) => {
-  const streams: ServerResponse[] = []
-  const ids: unknown[] = []
-  const script = await scripted(
-    t,
-    stateless(
-      (seen, response) => {
-        if (seen.rpc !== 'subscriptions/listen') return json(response, answerOf(seen.id, DONE))
-        ids.push(seen.id)
-        streams.push(response)
-        const honoured = JSON.stringify(at(parsed(seen.body), 'params', 'notifications'))
-        return events(
-          response,
-          eventOf('subscriptions/acknowledged', seen.id, `"notifications":${honoured},`),
-        )
-      },
-      marked,
-      '{"tools":{"listChanged":true},"resources":{"subscribe":true}}',
-    ),
-    { isAsked: true },
-  )
-  const { client } = await proxyTo(t, script)
-  await client.request('tools/list')
-  await until(() => streams.length === 1)
+test('a notification on the stream of a request that another has replaced counts, and then the stream is closed', async (t) => {
+  const capabilities = '{"tools":{"listChanged":true},"resources":{"subscribe":true}}'
+  const { client, script, streams, ids } = await listenedTo(t, capabilities)
   await client.request('resources/subscribe', { uri: 'file:///a' })
   await until(() => streams.length === 2)
   const reads = posted(script, 'tools/list').length
@@ -227,35 +198,6 @@ test('what is said on the stream of one request when another has taken its place
   await until(() => posted(script, 'tools/list').length > reads)
   await until(() => streams[0]?.destroyed === true)
   assert.equal(streams[1]?.destroyed, false)
-})
-
-test('a list that was read before the server has said that it is listened to is read again', async (t) => {
-  let acknowledge: (() => void) | undefined
-  const script = await scripted(
-    t,
-    stateless(
-      (seen, response) => {
-        // The first list requests are still open.
-        if (seen.rpc === 'prompts/list') return
-        if (seen.rpc !== 'subscriptions/listen') return json(response, answerOf(seen.id, DONE))
-        const said = eventOf(
-          'subscriptions/acknowledged',
-          seen.id,
-          '"notifications":{"toolsListChanged":true},',
-        )
-        acknowledge = () => events(response, said)
-      },
-      marked,
-      '{"tools":{"listChanged":true},"prompts":{}}',
-    ),
-    { isAsked: true },
-  )
-  const { client } = await proxyTo(t, script)
-  await client.request('tools/list')
-  await until(() => acknowledge !== undefined)
-  const reads = posted(script, 'tools/list').length
-  acknowledge?.()
-  await until(() => posted(script, 'tools/list').length > reads)
 })
 
 test('a request about a task names it in its fields, and the call that has begun it its tool', async (t) => {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { RawClient } from '../integration/support/client.js'
 import { at, parsed, textAt } from '../integration/support/json.js'
-import { type TestProxy, libraryProxy } from '../integration/support/library.js'
+import { libraryProxy } from '../integration/support/library.js'
 import { type ServerEntry, cli, nodeProgram } from '../integration/support/programs.js'
 import { type Scope, configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
@@ -15,18 +15,12 @@ import { until } from '../integration/support/waiting.js'
 const N = '2026-07-28'
 const key = (name: string): string => `io.modelcontextprotocol/${name}`
 
-interface Behind extends TestProxy {
-  readonly lines: () => unknown[]
-  readonly methods: () => string[]
-  readonly open: (capabilities?: object) => Promise<RawClient>
-}
-
 async function behind(
   t: Scope,
   more: ServerEntry = {},
   program = 'typed.mjs',
   env: Record<string, string> = {},
-): Promise<Behind> {
+) {
   const file = join(scratch(t), 'lines')
   const s = nodeProgram(program, { FILE: file, ...env }, more)
   const proxy = await libraryProxy(t, { s })
@@ -78,15 +72,13 @@ test('nothing is written to it but requests that name their revision, and cancel
     assert(!methods().includes(method), method)
 })
 
-describe('what a request says of its client is', () => {
-  test('its log level, once it has set one; a message goes to the one call that wants some', async (t) => {
-    const { open } = await behind(t)
-    const [loud, quiet] = [await open(), await open()]
-    await loud.request('logging/setLevel', { level: 'info' })
-    assert.match((await loud.call('s__log')).text, /"text":"info"/)
-    assert.match((await quiet.call('s__log')).text, /"text":"undefined"/)
-    assert.deepEqual([said(loud), said(quiet)], [1, 0])
-  })
+test('a request has the log level that its client has set, and a log message goes to the call with that level', async (t) => {
+  const { open } = await behind(t)
+  const [loud, quiet] = [await open(), await open()]
+  await loud.request('logging/setLevel', { level: 'info' })
+  assert.match((await loud.call('s__log')).text, /"text":"info"/)
+  assert.match((await quiet.call('s__log')).text, /"text":"undefined"/)
+  assert.deepEqual([said(loud), said(quiet)], [1, 0])
 })
 
 describe('changes', () => {
@@ -133,10 +125,8 @@ describe('a server that does not answer the probe', () => {
     const { open, log } = await behind(t, {}, 'small.mjs exits', { LOCK: lock })
     const client = await open()
     assert.match((await client.call('s__old')).text, /"text":"old"/)
-    assert.deepEqual(
-      log.filter(({ level }) => level === 'error' || level === 'warn'),
-      [],
-    )
+    const found = log.filter(({ level }) => level === 'error' || level === 'warn')
+    assert.deepEqual(found, [])
   })
 
   test('that ends on the question is not asked again by the next start of the proxy, which says so', async (t) => {

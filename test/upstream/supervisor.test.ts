@@ -1,39 +1,19 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
-import { type RawClient, failure } from '../integration/support/client.js'
+import { failure } from '../integration/support/client.js'
 import { at } from '../integration/support/json.js'
 import type { Scope } from '../integration/support/spawned.js'
-import { FakeRuntime, type Script, polite, settled, dead, mute } from './support/fake-runtime.js'
+import { type Script, polite, settled, dead, mute } from './support/fake-runtime.js'
 import { served } from './support/served.js'
 
-const MINUTE = 60_000
 const { restart } = limits.upstream
 
-interface Run {
-  readonly runtime: FakeRuntime
-  readonly client: RawClient
-  readonly state: () => string | undefined
-  readonly starts: () => number[]
-}
-
-async function run(t: Scope, script: Script, more: object = {}): Promise<Run> {
+async function run(t: Scope, script: Script, more: object = {}) {
   const { client, proxy, runtime } = await served(t, script, { entry: { protocol: 'legacy', ...more } })
   const starts = (): number[] => runtime.children.map(({ startedAt }) => startedAt)
   return { runtime, client, starts, state: () => proxy.status()[0]?.state }
 }
-
-describe('a server that crashes at every start', () => {
-  test('while it is left alone no call starts it, and the error says that it is down', async (t) => {
-    const { runtime, client, starts } = await run(t, dead)
-    await runtime.pass(20_000)
-    const before = starts().length
-    assert.equal(before, restart.crashesMax)
-    const answers = await Promise.all(Array.from({ length: 50 }, () => client.call('s__t')))
-    for (const heard of answers) assert.deepEqual(failure(heard).slice(0, 2), [-32603, 's'])
-    assert.equal(starts().length, before)
-  })
-})
 
 describe('the breaker', () => {
   test('lets one attempt through when the hold is over, and calls fail immediately until it has succeeded', async (t) => {
@@ -116,13 +96,6 @@ test('a thousand simultaneous calls start one process', async (t) => {
   const answers = await Promise.all(Array.from({ length: 1000 }, () => client.call('s__t')))
   for (const { value } of answers) assert.notEqual(at(value, 'result'), undefined)
   assert.equal(starts().length, 2)
-})
-
-test('a server that is not to be restarted stays down, and says so', async (t) => {
-  const { runtime, client, starts } = await run(t, dead, { restart: false })
-  await runtime.pass(5 * MINUTE)
-  assert.deepEqual(failure(await client.call('s__t')).slice(0, 2), [-32603, 's'])
-  assert.equal(starts().length, 1)
 })
 
 test('a time-out on a process that is being replaced leaves its successor alone', async (t) => {

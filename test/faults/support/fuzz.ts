@@ -11,94 +11,38 @@ const LINES_MAX = 16
 
 type Mutation = (frame: string, random: Random) => string
 
+type Choices = readonly [string, ...string[]]
+
+function words(text: string, ...more: readonly string[]): Choices {
+  const [first = '', ...others] = text.split(/\s+/)
+  return [first, ...others, ...more]
+}
+
 /** Values of `$ID`: every spelling of an id, and invalid ones. */
-const ids: readonly [string, ...string[]] = [
-  '1',
-  '2',
-  '3',
-  '17',
-  '1.0',
-  '1e0',
-  '10e-1',
-  '-1',
-  '-0',
-  '0',
-  '"1"',
-  '"\\u0031"',
-  '""',
-  '"good"',
-  '"\\ud800"',
+const ids = words(
+  String.raw`1 2 3 17 1.0 1e0 10e-1 -1 -0 0 "1" "\u0031" "" "good" "\ud800" 1.5 1e400 9007199254740991
+    9007199254740993 123456789012345678901234567890 null true [] {} [1]`,
   '"\xc3\xa9"',
-  '1.5',
-  '1e400',
-  '9007199254740991',
-  '9007199254740993',
-  '123456789012345678901234567890',
-  'null',
-  'true',
-  '[]',
-  '{}',
-  '[1]',
   `"${'x'.repeat(1024)}"`,
   `"${'x'.repeat(1030)}"`,
-]
+)
 
-const values: readonly [string, ...string[]] = [
-  'null',
-  'true',
-  '-0',
-  '1E400',
+const values = words(
+  String.raw`null true -0 1E400 0.1e-9999 "" "\u0000" "\ud83d" "__proto__" [] {} [[[[1]]]] {"a":1,"a":2}
+    {"__proto__":{"a":1},"constructor":2}`,
   `1${'0'.repeat(400)}`,
-  '0.1e-9999',
-  '""',
-  '"\\u0000"',
-  '"\\ud83d"',
-  '"__proto__"',
   '"\xe2\x80\xa8"',
-  '[]',
-  '{}',
-  '{"__proto__":{"a":1},"constructor":2}',
-  '[[[[1]]]]',
-  '{"a":1,"a":2}',
-]
+)
 
-const keys: readonly [string, ...string[]] = [
-  '"id":5,',
-  '"ID":5,',
-  '"method":"ping",',
-  '"Method":"ping",',
-  '"m\\u0065thod":"ping",',
-  '"params":{},',
-  '"result":{},',
-  '"error":{"code":1,"message":"m"},',
-  '"jsonrpc":"1.0",',
-  '"jsonrpc":"2.0",',
-  '"_meta":{"progressToken":1},',
-  '"":"",',
-]
+const keys =
+  words(String.raw`"id":5, "ID":5, "method":"ping", "Method":"ping", "m\u0065thod":"ping", "params":{}, "result":{},
+  "error":{"code":1,"message":"m"}, "jsonrpc":"1.0", "jsonrpc":"2.0", "_meta":{"progressToken":1}, "":"",`)
 
-const bytes: readonly [string, ...string[]] = [
-  '\xff',
-  '\xc0\xaf',
-  '\xed\xa0\x80',
-  '\xf4\x90\x80\x80',
-  '\xe2\x82',
-  '\x00',
-  '\x1b[2J',
-  '\r',
-  '\n',
-  '\r\n',
-  '\xef\xbb\xbf',
-  '\xe2\x80\xa8',
-  '\\',
-  '"',
-  '{',
-  '}',
-  '[',
-  ']',
-  ',',
-  ':',
-]
+const bytes = words(
+  String.raw`\ " { } [ ] , :`,
+  ...'\xff \xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80 \xe2\x82 \xef\xbb\xbf \xe2\x80\xa8 \x00 \x1b[2J'.split(' '),
+  ...'\r,\n,\r\n'.split(','),
+)
 
 const mutations: readonly [Mutation, ...Mutation[]] = [
   (frame, random) => frame.slice(0, random.below(frame.length)),
@@ -124,7 +68,7 @@ const mutations: readonly [Mutation, ...Mutation[]] = [
 ]
 
 /** `frames` are valid frames, with `$ID` for an id. */
-export function fuzzed(frames: readonly [string, ...string[]], random: Random): string {
+export function fuzzed(frames: Choices, random: Random): string {
   let frame = random.pick(frames).replaceAll('$ID', () => random.pick(ids))
   for (let left = random.below(4); left > 0 && frame.length < BYTES_MAX; left--)
     frame = random.pick(mutations)(frame, random)

@@ -41,11 +41,10 @@ export async function leftAfter(mark: string, waitMs: number): Promise<MarkedPro
 
 /** Cleans up after a run that failed. */
 export function killMarked(mark: string): void {
-  for (const { pid } of marked(mark)) {
+  for (const { pid } of marked(mark))
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
       // The process has already ended.
     }
-  }
 }

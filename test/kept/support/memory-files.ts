@@ -2,7 +2,7 @@
 
 import type { KeptFiles } from '../../../src/runtime/runtime.js'
 
-/** What is wrong with the disk. */
+/** The faults of the disk. */
 export interface DiskTroubles {
   /** Why the folder cannot be made. */
   folder?: string | undefined

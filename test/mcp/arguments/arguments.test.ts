@@ -3,13 +3,7 @@ import { describe, it } from 'node:test'
 import { type ArgumentFault, ArgumentValidator } from '../../../src/mcp/arguments/argument-validator.js'
 import { argumentLimits } from '../../../src/mcp/arguments/schema.js'
 
-interface Tool {
-  readonly check: (json: string | undefined) => ArgumentFault | undefined
-  readonly validator: ArgumentValidator
-  readonly warnings: string[]
-}
-
-function toolWith(schema: unknown): Tool {
+function toolWith(schema: unknown) {
   const warnings: string[] = []
   const json = Buffer.from(typeof schema === 'string' ? schema : JSON.stringify(schema))
   const validator = new ArgumentValidator({ tool: 's__t', schema: json, warn: (text) => warnings.push(text) })
@@ -22,8 +16,8 @@ function formOf(kind: string): object {
   return { properties: { kind: { const: kind }, x: { type: 'number' } }, required: ['kind'] }
 }
 
-function tupleIn(named: object, keyword: string): object {
-  return { ...named, properties: { a: { [keyword]: [{ type: 'string' }] } } }
+function tupleIn(draft: string | undefined, keyword: string): object {
+  return { ...(draft && { $schema: draft }), properties: { a: { [keyword]: [{ type: 'string' }] } } }
 }
 
 function schemaOfBytes(bytes: number): string {
@@ -81,12 +75,7 @@ describe('faults', () => {
   const cases: readonly (readonly [string, string | undefined, string?, string?, string?])[] = [
     ['missing', '{}', "Missing required parameter 'query'", 'query'],
     ['none at all', undefined, "Missing required parameter 'query'", 'query'],
-    [
-      'missing inside',
-      '{"query":"ab","filter":{}}',
-      "Missing required parameter '/filter/from'",
-      '/filter/from',
-    ],
+    ['deeper', '{"query":"ab","filter":{}}', "Missing required parameter '/filter/from'", '/filter/from'],
     ['type', '{"query":"ab","count":"x"}', "'count' must be integer", '/count', 'type'],
     ['type inside', '{"query":"ab","tags":["a",{}]}', "'/tags/1' must be string", '/tags/1', 'type'],
     ['minimum', '{"query":"ab","count":0}', "'count' must be >= 1", '/count', 'minimum'],
@@ -94,27 +83,16 @@ describe('faults', () => {
     ['length', '{"query":"a"}', "'query' must have at least 2 characters", '/query', 'minLength'],
     ['code points', '{"query":"😀"}', "'query' must have at least 2 characters", '/query', 'minLength'],
     ['items', '{"query":"ab","tags":["a","b","c"]}', "'tags' must have at most 2 items", '/tags', 'maxItems'],
-    [
-      'choice of types',
-      '{"query":"ab","either":{}}',
-      "'either' must be string or integer",
-      '/either',
-      'type',
-    ],
+    ['two types', '{"query":"ab","either":{}}', "'either' must be string or integer", '/either', 'type'],
     ['odd name', '{"query":"ab","a/b~c":"x"}', "'a/b~c' must be number", '/a~1b~0c', 'type'],
     ['no object', '[]', 'arguments must be object', '', 'type'],
     ['valid', '{"query":"ab","count":50,"mode":"deep","either":7,"code":"ABC"}'],
     ['1.0 is an integer', '{"query":"ab","count":1.0}'],
     ['the last duplicate counts', '{"query":1,"query":"ab"}'],
     ['and is found wrong', '{"query":"ab","query":{}}', "'query' must be string", '/query', 'type'],
-    [
-      '__proto__ lends nothing',
-      '{"__proto__":{"query":"ab"}}',
-      "Missing required parameter 'query'",
-      'query',
-    ],
+    ['only __proto__', '{"__proto__":{"query":"ab"}}', "Missing required parameter 'query'", 'query'],
   ]
-  for (const [title, json, what, parameter, keyword] of cases) {
+  for (const [title, json, what, parameter, keyword] of cases)
     it(title, () => {
       const { check, warnings } = toolWith(search)
       const allowed = keyword === 'enum' && { allowed: ['fast', 'deep'] }
@@ -123,7 +101,6 @@ describe('faults', () => {
       assert.deepEqual(check(json), want)
       assert.deepEqual(warnings, [])
     })
-  }
 
   it('members are not taken from the prototype', () => {
     const { check } = toolWith({ type: 'object', required: ['toString'] })
@@ -158,42 +135,23 @@ describe('faults', () => {
   })
 })
 
-describe('dialects', () => {
-  const cases = [
-    ['prefixItems without $schema', tupleIn({}, 'prefixItems'), '/a/0'],
-    [
-      'prefixItems in 2020-12',
-      tupleIn({ $schema: 'https://json-schema.org/draft/2020-12/schema' }, 'prefixItems'),
-      '/a/0',
-    ],
-    [
-      'a list of items in draft-07',
-      tupleIn({ $schema: 'http://json-schema.org/draft-07/schema#' }, 'items'),
-      '/a/0',
-    ],
-    [
-      'a list of items in 2019-09',
-      tupleIn({ $schema: 'https://json-schema.org/draft/2019-09/schema' }, 'items'),
-      '/a/0',
-    ],
-    ['$ref into $defs', { $defs: { x: { required: ['b'] } }, $ref: '#/$defs/x' }, 'b'],
-    [
-      '$ref beside others, by pointer',
-      { properties: { a: { $ref: '#/properties/b' }, b: { type: 'string' } } },
-      '/a',
-    ],
-    ['nullable', { properties: { a: { type: 'string', nullable: true } } }, '/a'],
-    ['nullable of no type', { properties: { a: { nullable: true } }, required: ['b'] }, 'b'],
-    ['$async is not obeyed', { $async: true, required: ['b'] }, 'b'],
-  ] as const
-  for (const [title, schema, parameter] of cases) {
-    it(title, () => {
-      const { check, warnings } = toolWith(schema)
-      assert.equal(check('{"a":[{}]}')?.parameter, parameter)
-      assert.deepEqual(warnings, [])
-    })
-  }
-})
+const dialects = [
+  ['prefixItems without $schema', tupleIn(undefined, 'prefixItems'), '/a/0'],
+  ['prefixItems in 2020-12', tupleIn('https://json-schema.org/draft/2020-12/schema', 'prefixItems'), '/a/0'],
+  ['a list of items in draft-07', tupleIn('http://json-schema.org/draft-07/schema#', 'items'), '/a/0'],
+  ['a list of items in 2019-09', tupleIn('https://json-schema.org/draft/2019-09/schema', 'items'), '/a/0'],
+  ['$ref into $defs', { $defs: { x: { required: ['b'] } }, $ref: '#/$defs/x' }, 'b'],
+  ['$ref beside others', { properties: { a: { $ref: '#/properties/b' }, b: { type: 'string' } } }, '/a'],
+  ['nullable', { properties: { a: { type: 'string', nullable: true } } }, '/a'],
+  ['nullable of no type', { properties: { a: { nullable: true } }, required: ['b'] }, 'b'],
+  ['$async is not obeyed', { $async: true, required: ['b'] }, 'b'],
+] as const
+for (const [title, schema, parameter] of dialects)
+  it(`dialects of schemas: ${title}`, () => {
+    const { check, warnings } = toolWith(schema)
+    assert.equal(check('{"a":[{}]}')?.parameter, parameter)
+    assert.deepEqual(warnings, [])
+  })
 
 describe('schemas that are not run, or in part', () => {
   const cases = [
@@ -202,21 +160,13 @@ describe('schemas that are not run, or in part', () => {
     ['an unknown dialect', { $schema: 'https://canary.test/schema', type: 'object' }, /dialect/],
     ['a reference outside', { $ref: 'https://canary.test/other.json' }, /\$ref/],
     ['a reference nowhere', { $ref: '#/$defs/none' }, /\$ref/],
-    [
-      'a reference to an anchor',
-      { $defs: { x: { $anchor: 'here', required: ['b'] } }, $ref: '#here' },
-      /\$ref/,
-    ],
+    ['an anchor', { $defs: { x: { $anchor: 'here', required: ['b'] } }, $ref: '#here' }, /\$ref/],
     ['a type that is none', { type: 'text' }, /not: it cannot be compiled/],
     ['a keyword of the wrong type', { properties: { a: { minLength: '1' } } }, /not: it cannot be compiled/],
     ['a list for a schema', { properties: { a: [], b: 3 } }, /is no schema/],
-    [
-      'a schema that is too long',
-      schemaOfBytes(argumentLimits.schemaBytesMax + 1),
-      /not: it has 262145 bytes/,
-    ],
+    ['too long a schema', schemaOfBytes(argumentLimits.schemaBytesMax + 1), /not: it has 262145 bytes/],
   ] as const
-  for (const [title, schema, reason] of cases) {
+  for (const [title, schema, reason] of cases)
     it(`${title}: one warning, no fault`, () => {
       const { check, warnings } = toolWith(schema)
       for (let call = 0; call < 3; call++) assert.equal(check('{"a":1}'), undefined)
@@ -224,7 +174,6 @@ describe('schemas that are not run, or in part', () => {
       assert.match(warnings[0] ?? '', reason)
       assert.match(warnings[0] ?? '', /^Tool 's__t': /)
     })
-  }
 
   it('a member that ajv passes over', () => {
     const { check, warnings } = toolWith(
@@ -303,38 +252,32 @@ describe('arguments that are not checked', () => {
   })
 })
 
-describe('what is left out of a schema', () => {
-  const cases = [
-    ['a pattern', { properties: { a: { pattern: '^x' } } }, undefined],
-    ['a pattern among others', { properties: { a: { pattern: '^x', minLength: 9 } } }, '/a'],
-    [
-      'names by pattern',
-      { patternProperties: { '^a': { type: 'number' } }, additionalProperties: false },
-      undefined,
-    ],
-    ['equal items', { properties: { a: { uniqueItems: true } } }, undefined],
-    [
-      'one of two patterns, none of which fits by type',
-      {
-        properties: {
-          a: {
-            oneOf: [
-              { type: 'number', pattern: '^y' },
-              { type: 'array', pattern: '^z' },
-            ],
-          },
+const leftOut = [
+  ['a pattern', { properties: { a: { pattern: '^x' } } }, undefined],
+  ['a pattern among others', { properties: { a: { pattern: '^x', minLength: 9 } } }, '/a'],
+  ['pattern', { patternProperties: { '^a': { type: 'number' } }, additionalProperties: false }, undefined],
+  ['equal items', { properties: { a: { uniqueItems: true } } }, undefined],
+  [
+    'one of two patterns, none of which fits by type',
+    {
+      properties: {
+        a: {
+          oneOf: [
+            { type: 'number', pattern: '^y' },
+            { type: 'array', pattern: '^z' },
+          ],
         },
       },
-      '/a',
-    ],
-  ] as const
-  for (const [title, schema, parameter] of cases)
-    it(title, () => {
-      const { check, warnings } = toolWith(schema)
-      assert.equal(check('{"a":"wow"}')?.parameter, parameter)
-      assert.deepEqual(warnings, [])
-    })
-})
+    },
+    '/a',
+  ],
+] as const
+for (const [title, schema, parameter] of leftOut)
+  it(`keywords that are left out of a schema: ${title}`, () => {
+    const { check, warnings } = toolWith(schema)
+    assert.equal(check('{"a":"wow"}')?.parameter, parameter)
+    assert.deepEqual(warnings, [])
+  })
 
 describe('calls', () => {
   it('are compared with nothing where there is nothing to compile', () => {

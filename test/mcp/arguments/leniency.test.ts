@@ -57,22 +57,10 @@ const forgiven: readonly (readonly [title: string, schema: object, args: string]
     { allOf: [object({ a: {} }, closed), object({ b: {} }, { ...closed, required: ['b'] })] },
     '{"a":1,"b":1}',
   ],
-  [
-    'all three at once',
-    object({ a: integer, b: { default: 1 } }, { ...closed, required: ['a', 'b'] }),
-    '{"a":"1","c":1}',
-  ],
+  ['all three', object({ a: integer, b: { default: 1 } }, { ...closed, required: ['b'] }), '{"a":"1","c":1}'],
   ['a text in anyOf', one({ anyOf: [{ ...integer, minimum: 1 }, { type: 'null' }] }), '{"a":"5"}'],
-  [
-    'a text in oneOf, where two forms may be meant',
-    one({ oneOf: [integer, { type: 'number' }] }),
-    '{"a":"5"}',
-  ],
-  [
-    'what is missing in one form of two that fit',
-    object({}, { oneOf: [{ minProperties: 1 }, { required: ['a'] }] }),
-    '{"a":1}',
-  ],
+  ['a text in oneOf, for two forms', one({ oneOf: [integer, { type: 'number' }] }), '{"a":"5"}'],
+  ['one missing form', object({}, { oneOf: [{ minProperties: 1 }, { required: ['a'] }] }), '{"a":1}'],
   [
     'a schema behind `not`, `else` and `contains`',
     one({
@@ -85,22 +73,14 @@ const forgiven: readonly (readonly [title: string, schema: object, args: string]
     }),
     '{"a":5}',
   ],
-  [
-    'a tuple',
-    one({ type: 'array', prefixItems: [integer], items: { type: 'boolean' } }),
-    '{"a":["1","false"]}',
-  ],
+  ['tuple', one({ type: 'array', prefixItems: [integer], items: { type: 'boolean' } }), '{"a":["1","true"]}'],
 ]
 
 /** Values that are invalid even after coercion. The server decides. */
 const forwarded: typeof forgiven = [
   ['JSON in a text, wrong inside', one({ type: 'array', items: integer }), '{"a":"[\\"x\\"]"}'],
   ['a text of a number that is too small', one({ ...integer, minimum: 1 }), '{"a":"0"}'],
-  [
-    'the same where the bound is in another branch',
-    { allOf: [object({ a: integer }), object({ a: { minimum: 1 } })] },
-    '{"a":"0"}',
-  ],
+  ['a bound elsewhere', { allOf: [object({ a: integer }), object({ a: { minimum: 1 } })] }, '{"a":"0"}'],
   ['a number whose text does not fit', one({ ...text, minLength: 2 }), '{"a":5}'],
 ]
 
@@ -123,18 +103,8 @@ const refused: readonly (readonly [title: string, schema: object, args: string, 
     '{}',
     "Missing required parameter 'b'",
   ],
-  [
-    'what is wrong behind an extra member',
-    object({ a: integer }, closed),
-    '{"x":1,"a":"b"}',
-    "'a' must be integer",
-  ],
-  [
-    'what is wrong behind a text',
-    object({ a: integer, b: { enum: ['x'] } }),
-    '{"a":"1","b":"y"}',
-    `'b' must be "x"`,
-  ],
+  ['a wrong and an extra member', object({ a: integer }, closed), '{"x":1,"a":"b"}', "'a' must be integer"],
+  ['a wrong text', object({ a: integer, b: { enum: ['x'] } }), '{"a":"1","b":"y"}', `'b' must be "x"`],
   ['a member that is not allowed', object({ a: false }), '{"a":1}', "'a' is not allowed"],
   [
     'an extra member that is too many',
@@ -143,7 +113,7 @@ const refused: readonly (readonly [title: string, schema: object, args: string, 
     'arguments must have at most 1 member',
   ],
   [
-    'too few members',
+    'too few',
     object({ b: {} }, { minProperties: 2 }),
     '{"b":null}',
     'arguments must have at least 2 members',

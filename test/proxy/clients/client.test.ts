@@ -2,14 +2,14 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { readFrame, type NotificationFrame, type RequestFrame } from '../../../src/jsonrpc/frame.js'
-import { toLine } from '../../../src/jsonrpc/line.js'
+import { type NotificationFrame } from '../../../src/jsonrpc/frame.js'
 import { limits } from '../../../src/limits.js'
 import type { Call, Asker } from '../../../src/calls/call.js'
 import { CatalogView } from '../../../src/proxy/routing/views.js'
 import type { RoutedClient } from '../../../src/proxy/routing/router.js'
 import { FakeServer } from '../support/fake-server.js'
 import { FakeConnection, stageOf } from '../support/stage.js'
+import { notificationOf, requestOf } from '../../jsonrpc/support/frames.js'
 
 class Answers implements Asker {
   readonly service = 's'
@@ -70,7 +70,9 @@ class Scene {
   }
 
   asks(id: number, during: Call | undefined): boolean {
-    const frame = request(`{"id":${id},"method":"elicitation/create","params":{"message":"?"}}`)
+    const frame = requestOf(
+      `{"jsonrpc":"2.0","id":${id},"method":"elicitation/create","params":{"message":"?"}}`,
+    )
     return this.client.questions.ask({ frame, asker: this.answers, during, onEnd: () => {} })
   }
 
@@ -100,17 +102,8 @@ class Scene {
   }
 }
 
-function request(text: string): RequestFrame {
-  const frame = readFrame(toLine(`{"jsonrpc":"2.0",${text.slice(1)}`))
-  assert(frame.kind === 'request')
-  return frame
-}
-
-function notification(method: string, params = '{}'): NotificationFrame {
-  const frame = readFrame(toLine(`{"jsonrpc":"2.0","method":"${method}","params":${params}}`))
-  assert(frame.kind === 'notification')
-  return frame
-}
+const notification = (method: string, params = '{}'): NotificationFrame =>
+  notificationOf(`{"jsonrpc":"2.0","method":"${method}","params":${params}}`)
 
 const PROGRESS = '{"method":"notifications/progress","params":{}}'
 const log = (level: string): NotificationFrame =>

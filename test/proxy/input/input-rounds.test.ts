@@ -2,10 +2,8 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { buildRequest } from '../../../src/jsonrpc/build.js'
 import { readFrame } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
-import { numericId } from '../../../src/jsonrpc/request-id.js'
 import { type Edit, inOrder, splice } from '../../../src/jsonrpc/splice.js'
 import { Call, type Outcome, type ClientPort, type ServerQuestion } from '../../../src/calls/call.js'
 import { CallDeadline } from '../../../src/calls/call-deadline.js'
@@ -14,8 +12,9 @@ import { requests } from '../../../src/mcp/methods.js'
 import { sessionRevision } from '../../../src/mcp/revisions.js'
 import { askClient } from '../../../src/proxy/input/input-rounds.js'
 import { limits } from '../../../src/limits.js'
-import { nobody } from '../../upstream/support/calls.js'
+import { callOf, nobody } from '../../upstream/support/calls.js'
 import { FakeRuntime, settled } from '../../upstream/support/fake-runtime.js'
+import { requestOf, resultOf } from '../../jsonrpc/support/frames.js'
 
 const ELICIT = '{"method":"elicitation/create","params":{"mode":"form","message":"?","requestedSchema":{}}}'
 const VISIT =
@@ -57,10 +56,10 @@ class Stage {
         withdraw: ({ line }) => this.withdrawn.push(line.toString()),
       },
     }
-    const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":7,"method":"${method}","params":{"name":"t"}}`))
+    const frame = requestOf(`{"jsonrpc":"2.0","id":7,"method":"${method}","params":{"name":"t"}}`)
     const row = requests.get(method)
     const revision = sessionRevision(version)
-    assert(frame.kind === 'request' && row !== undefined && revision !== undefined)
+    assert(row !== undefined && revision !== undefined)
     const bytes = Buffer.from(capabilities)
     const context = {
       revision,
@@ -86,8 +85,7 @@ class Stage {
 
   /** The server answers with this result, raw JSON. */
   server(result: string): void {
-    const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"result":${result}}`))
-    assert(frame.kind === 'result')
+    const frame = resultOf(`{"jsonrpc":"2.0","id":1,"result":${result}}`)
     const resume = (attempt: Call, edits: readonly Edit[]): void => {
       this.#attempt = attempt
       this.sent.push(splice(this.call.frame.line, inOrder(edits)).toString())
@@ -124,10 +122,8 @@ const asText = ({ frame }: ServerQuestion): string => frame.line.toString()
 test('the client is asked all of it, and the request comes again with the answers and the state', () => {
   const stage = new Stage()
   stage.asks(`"a\\u0062":${ELICIT},"c":${SAMPLE},"r":${ROOTS}`, '"s\\u0031"')
-  assert.deepEqual(
-    stage.asked.map(({ frame }) => frame.method),
-    ['elicitation/create', 'sampling/createMessage', 'roots/list'],
-  )
+  const found = stage.asked.map(({ frame }) => frame.method)
+  assert.deepEqual(found, ['elicitation/create', 'sampling/createMessage', 'roots/list'])
   assert.equal(stage.call.deadline.budget, 'totalTimeoutMs', 'its time stands still')
   stage.answers(2, '"result":{"roots":[]}')
   stage.answers(0, '"result":{ "action":"accept" }')
@@ -278,15 +274,9 @@ test('too many rounds, too many questions, what is no question, and a client tha
 })
 
 test('a call whose client cannot be asked fails with the reason', () => {
-  const frame = readFrame(buildRequest(numericId(1), 'tools/call', '{"name":"t"}').joined)
-  const row = requests.get('tools/call')
-  assert(frame.kind === 'request' && row !== undefined)
   let outcome: Outcome | undefined
-  const call = new Call(frame, row, nobody, new CallDeadline(0), {
-    onSettled: (_call, came) => void (outcome = came),
-  })
-  const answer = readFrame(toLine('{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required"}}'))
-  assert(answer.kind === 'result')
+  const call = callOf('1', 0, { settled: (came) => void (outcome = came) })
+  const answer = resultOf('{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required"}}')
   call.requestInput({ frame: answer, service: 's', resume: () => {} })
   assert.match(outcome?.kind === 'failed' ? outcome.error.message : '', /'s' asks for input during the call/)
 })

@@ -1,8 +1,8 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { readFrame, type RequestFrame } from '../../../src/jsonrpc/frame.js'
-import { toLine } from '../../../src/jsonrpc/line.js'
+import { type RequestFrame } from '../../../src/jsonrpc/frame.js'
 import { isSameArguments } from '../../../src/proxy/input/pending-input.js'
+import { requestOf } from '../../jsonrpc/support/frames.js'
 
 const cases: readonly (readonly [one: string, other: string, isSame: boolean])[] = [
   ['{"a":1,"b":[1.0]}', '{ "b" : [1], "\\u0061" : 1e0 }', true],
@@ -18,13 +18,8 @@ const cases: readonly (readonly [one: string, other: string, isSame: boolean])[]
   ['{}', 'null', false],
 ]
 
-function callWith(args: string): RequestFrame {
-  const frame = readFrame(
-    toLine(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":${args}}}`),
-  )
-  assert(frame.kind === 'request')
-  return frame
-}
+const callWith = (args: string): RequestFrame =>
+  requestOf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":${args}}}`)
 
 const isSame = (one: string, other: string): boolean => isSameArguments(callWith(one), callWith(other))
 

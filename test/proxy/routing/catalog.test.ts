@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { noCapabilities } from '../../../src/mcp/capabilities.js'
 import type { ListKind } from '../../../src/mcp/methods.js'
 import { latestSession } from '../../../src/mcp/revisions.js'
@@ -18,12 +18,7 @@ function laneOf(name: string, lists: Lists): Lane {
   return new FakeServer(name, lists, []).lane
 }
 
-interface Stage {
-  readonly catalogs: Catalogs
-  readonly warnings: string[]
-}
-
-function stage(): Stage {
+function stage() {
   const warnings: string[] = []
   const catalogs = new Catalogs(({ service = '', message }) => void warnings.push(`${service}: ${message}`))
   return { catalogs, warnings }
@@ -35,41 +30,37 @@ function cursorOf(catalog: Catalog, kind: ListKind, cursor?: string): string | u
   return /"nextCursor":"([^"]+)"/.exec(Buffer.from(page).toString())?.[1]
 }
 
-describe('a name', () => {
-  const first = laneOf('a', { tools: ['x', 'both', 'x__y'], prompts: ['p'] })
-  const second = laneOf('b', { tools: ['both', 'z'], prompts: ['p'] })
-  const olderNames = new Map([
-    ['old', 'z'],
-    ['x', 'z'],
-  ])
-  const lanes = [first, { ...second, config: { ...second.config, olderNames } }]
-  const cases: readonly (readonly [string, 'tools' | 'prompts', string, string | undefined])[] = [
-    ['public', 'tools', 'a__x', 'a x'],
-    ['public, of a tool with the separator in its own name', 'tools', 'a__x__y', 'a x__y'],
-    ['own, of one server', 'tools', 'z', 'b z'],
-    ['own, of two servers', 'tools', 'both', undefined],
-    ['public, of a tool that two servers have', 'tools', 'b__both', 'b both'],
-    ['older', 'tools', 'old', 'b z'],
-    ['older, which another tool has today', 'tools', 'x', 'a x'],
-    ['of a tool, as a prompt', 'prompts', 'a__x', undefined],
-    ['public, of a prompt', 'prompts', 'b__p', 'b p'],
-    ['of nothing', 'tools', 'a__none', undefined],
-  ]
-  const catalog = stage().catalogs.of(lanes, whole, false)
-  for (const [title, kind, name, wanted] of cases)
-    test(`${title}: ${wanted ?? 'nothing has it'}`, () => {
-      const found = catalog.named(kind, name)
-      assert.equal(found && `${found.lane.config.name} ${found.item.key}`, wanted)
-    })
-})
+const first = laneOf('a', { tools: ['x', 'both', 'x__y'], prompts: ['p'] })
+const second = laneOf('b', { tools: ['both', 'z'], prompts: ['p'] })
+const olderNames = new Map([
+  ['old', 'z'],
+  ['x', 'z'],
+])
+const lanes = [first, { ...second, config: { ...second.config, olderNames } }]
+const cases: readonly (readonly [string, 'tools' | 'prompts', string, string | undefined])[] = [
+  ['public', 'tools', 'a__x', 'a x'],
+  ['public, of a tool with the separator in its own name', 'tools', 'a__x__y', 'a x__y'],
+  ['own, of one server', 'tools', 'z', 'b z'],
+  ['own, of two servers', 'tools', 'both', undefined],
+  ['public, of a tool that two servers have', 'tools', 'b__both', 'b both'],
+  ['older', 'tools', 'old', 'b z'],
+  ['older, which another tool has today', 'tools', 'x', 'a x'],
+  ['of a tool, as a prompt', 'prompts', 'a__x', undefined],
+  ['public, of a prompt', 'prompts', 'b__p', 'b p'],
+  ['of nothing', 'tools', 'a__none', undefined],
+]
+const catalog = stage().catalogs.of(lanes, whole, false)
+for (const [title, kind, name, wanted] of cases)
+  test(`a name: ${title}: ${wanted ?? 'nothing has it'}`, () => {
+    const found = catalog.named(kind, name)
+    assert.equal(found && `${found.lane.config.name} ${found.item.key}`, wanted)
+  })
 
 test('a name that a server lists twice stands once in the list', () => {
   const { catalogs, warnings } = stage()
   const catalog = catalogs.of([laneOf('a', { tools: ['x', 'x'] })], whole, false)
-  assert.deepEqual(
-    catalog.shown('tools').map(({ publicName }) => publicName),
-    ['a__x'],
-  )
+  const shownNames = catalog.shown('tools').map(({ publicName }) => publicName)
+  assert.deepEqual(shownNames, ['a__x'])
   assert.deepEqual(warnings, [])
 })
 
@@ -110,40 +101,4 @@ test('a resource of no list belongs to the lane with the most specific template'
   assert.equal(catalog.resource('f:b/x'), other)
   assert.equal(catalog.resource('f:c'), other)
   assert.equal(catalog.resource('g:x'), undefined)
-})
-
-test('a view hides, renames and rewrites what its clients see, and others see the whole', () => {
-  const patterns = { allow: undefined, deny: [] }
-  const view = new CatalogView('profile:p', {
-    servers: undefined,
-    tools: {
-      allow: undefined,
-      deny: ['a__y'],
-      rename: new Map([['a__x', 'public']]),
-      set: new Map([['a__z', new Map([['set', '1']])]]),
-    },
-    prompts: patterns,
-    resources: { allow: undefined, deny: ['r:*', 'f:secret'] },
-    prefix: false,
-    describe: false,
-  })
-  const lane = laneOf('a', { tools: ['x', 'y', 'z'], resources: ['r:1'], templates: ['f:{+path}'] })
-  const { catalogs } = stage()
-  const [seen, all] = [catalogs.of([lane], view, false), catalogs.of([lane], whole, false)]
-  assert.deepEqual(
-    [seen, all].map((catalog) => catalog.shown('tools').map(({ publicName }) => publicName)),
-    [
-      ['public', 'z'],
-      ['a__x', 'a__y', 'a__z'],
-    ],
-  )
-  assert.notEqual(seen.named('tools', 'z')?.item, all.named('tools', 'z')?.item)
-  assert.deepEqual(
-    ['y', 'a__y', 'a__x'].map((name) => seen.named('tools', name)),
-    [undefined, undefined, undefined],
-  )
-  assert.equal(seen.resource('r:1'), undefined)
-  assert.equal(seen.resource('f:open'), lane)
-  assert.equal(seen.resource('f:secret'), undefined)
-  assert.equal(catalogs.of([lane], view, false), seen, 'clients with one view share its tables')
 })

@@ -26,18 +26,7 @@ const everything = {
   describe: undefined,
 }
 
-interface Stage {
-  readonly runtime: FakeRuntime
-  /** Calls at servers, and outcomes that the proxy made, in order. */
-  readonly events: string[]
-  readonly call: (method: string, params: string) => Call
-  /** Replaces the servers. */
-  readonly exchange: (...servers: readonly FakeServer[]) => void
-  /** A server has new lists. */
-  readonly look: () => void
-}
-
-function stage(servers: (events: string[]) => readonly FakeServer[], view = new CatalogView('')): Stage {
+function stage(servers: (events: string[]) => readonly FakeServer[], view = new CatalogView('')) {
   const runtime = new FakeRuntime()
   const events: string[] = []
   const lanes = servers(events).map(({ lane }) => lane)
@@ -82,39 +71,32 @@ function server(
   return (calls) => new FakeServer(name, {}, calls, parts)
 }
 
-describe('a method that the protocol does not have', () => {
-  const skills = { extensions: ['io.modelcontextprotocol/skills'] }
-  const missing = [/^error -32601 .*'skills\/list'/]
-  const profiles = new Views()
-  profiles.change(new Map([['p', { ...everything, prefix: false }]]), ['a'])
-  type Case = readonly [string, readonly ReturnType<typeof server>[], string | undefined, readonly RegExp[]]
-  const cases: readonly Case[] = [
-    [
-      'reaches the only server, which announces an extension',
-      [server('a', skills)],
-      undefined,
-      [/^a \{"x":1\}$/],
-    ],
-    ['is unknown where the server announces none', [server('a')], undefined, missing],
-    [
-      'is unknown where the server announces what has no methods',
-      [server('a', { extensions: ['io.modelcontextprotocol/ui'] })],
-      undefined,
-      missing,
-    ],
-    ['is unknown with two servers', [server('a', skills), server('b', skills)], undefined, missing],
-    ['is unknown where tools are hidden', [server('a', { ...skills, deny: ['x'] })], undefined, missing],
-    ['is unknown in a profile', [server('a', skills)], 'profile:p', missing],
-    ['reaches the server of an address of its own', [server('a', skills)], 'server:a', [/^a \{"x":1\}$/]],
-  ]
-  for (const [title, servers, view, wanted] of cases)
-    test(title, () => {
-      const { events, call } = stage((calls) => servers.map((make) => make(calls)), profiles.of(view))
-      call('skills/list', '{"x":1}')
-      assert.equal(events.length, wanted.length, events.join('\n'))
-      for (const [at, want] of wanted.entries()) assert.match(events[at] ?? '', want)
-    })
-})
+const skills = { extensions: ['io.modelcontextprotocol/skills'] }
+const missing = [/^error -32601 .*'skills\/list'/]
+const profiles = new Views()
+profiles.change(new Map([['p', { ...everything, prefix: false }]]), ['a'])
+type Case = readonly [string, readonly ReturnType<typeof server>[], string | undefined, readonly RegExp[]]
+const cases: readonly Case[] = [
+  ['reaches the only server with an extension', [server('a', skills)], undefined, [/^a \{"x":1\}$/]],
+  ['is unknown where the server announces none', [server('a')], undefined, missing],
+  [
+    'is unknown where the server announces what has no methods',
+    [server('a', { extensions: ['io.modelcontextprotocol/ui'] })],
+    undefined,
+    missing,
+  ],
+  ['is unknown with two servers', [server('a', skills), server('b', skills)], undefined, missing],
+  ['is unknown where tools are hidden', [server('a', { ...skills, deny: ['x'] })], undefined, missing],
+  ['is unknown in a profile', [server('a', skills)], 'profile:p', missing],
+  ['reaches the server of an address of its own', [server('a', skills)], 'server:a', [/^a \{"x":1\}$/]],
+]
+for (const [title, servers, view, wanted] of cases)
+  test(`a method that the protocol does not have: ${title}`, () => {
+    const { events, call } = stage((calls) => servers.map((make) => make(calls)), profiles.of(view))
+    call('skills/list', '{"x":1}')
+    assert.equal(events.length, wanted.length, events.join('\n'))
+    for (const [at, want] of wanted.entries()) assert.match(events[at] ?? '', want)
+  })
 
 describe('a call', () => {
   const a: Lists = { tools: ['x', 'both'], prompts: ['p'], resources: ['r:1'], templates: ['f:{+path}'] }
@@ -173,7 +155,7 @@ describe('a call', () => {
 })
 
 /** A server that is ready, and one that becomes ready when `start` is called. */
-function starting(): Stage & { readonly start: () => void } {
+function starting() {
   let start = ignore
   const made = stage((calls) => {
     const late = new FakeServer('late', { tools: ['x'], resources: ['r:1'] }, calls, { starts: true })
@@ -187,18 +169,16 @@ function starting(): Stage & { readonly start: () => void } {
   return { ...made, start: begin }
 }
 
-describe('a call for a server that starts', () => {
-  test('waits for its names, and later calls do not overtake it', async () => {
-    const { events, call, start, runtime } = starting()
-    call('tools/call', '{"name":"late__x","arguments":{"n":1}}')
-    call('tools/call', '{"name":"a__y"}')
-    assert.deepEqual(events, ['a {"name":"y"}'], 'a call for another server goes at once')
-    start()
-    call('tools/call', '{"name":"late__x","arguments":{"n":2}}')
-    await runtime.pass(0)
-    assert.deepEqual(events.slice(1), [
-      'late {"name":"x","arguments":{"n":1}}',
-      'late {"name":"x","arguments":{"n":2}}',
-    ])
-  })
+test('a call for a server that starts waits for its names, and later calls do not overtake it', async () => {
+  const { events, call, start, runtime } = starting()
+  call('tools/call', '{"name":"late__x","arguments":{"n":1}}')
+  call('tools/call', '{"name":"a__y"}')
+  assert.deepEqual(events, ['a {"name":"y"}'], 'a call for another server goes at once')
+  start()
+  call('tools/call', '{"name":"late__x","arguments":{"n":2}}')
+  await runtime.pass(0)
+  assert.deepEqual(events.slice(1), [
+    'late {"name":"x","arguments":{"n":1}}',
+    'late {"name":"x","arguments":{"n":2}}',
+  ])
 })

@@ -37,12 +37,8 @@ function toolCalled(name: string): ListItem {
 }
 
 describe('patterns', () => {
-  const cases: readonly (readonly [
-    allow: readonly string[] | undefined,
-    deny: readonly string[],
-    uri: string,
-    isShown: boolean,
-  ])[] = [
+  /** `allow`, `deny`, a URI, and whether a client sees the URI. */
+  const cases: readonly (readonly [readonly string[] | undefined, readonly string[], string, boolean])[] = [
     [undefined, [], 'a', true],
     [[], [], 'a', false],
     [['a'], [], 'a', true],
@@ -87,28 +83,22 @@ describe('patterns', () => {
     assert(git !== undefined && bare !== undefined)
     const shown = (server: ServerConfig, name: string): boolean =>
       view.item(server, 'tools', toolCalled(name)) !== undefined
-    assert.deepEqual(
-      ['old', 'new', 'gone', 'other'].map((name) => shown(git, name)),
-      [true, true, false, false],
-    )
-    assert.deepEqual(
-      ['bare_tool', 'git__new'].map((name) => shown(bare, name)),
-      [true, true],
-    )
+    const found = ['old', 'new', 'gone', 'other'].map((name) => shown(git, name))
+    assert.deepEqual(found, [true, true, false, false])
+    const got = ['bare_tool', 'git__new'].map((name) => shown(bare, name))
+    assert.deepEqual(got, [true, true])
   })
 })
 
-describe('a view', () => {
-  test('that is gone stays the same object, which sees nothing until it is back', () => {
-    const views = new Views()
-    const { profiles, schemas } = configured({ servers: ['git'] })
-    const [git] = schemas.get('default')?.servers ?? []
-    assert(git !== undefined)
-    views.change(profiles, ['git'])
-    const before = views.of('profile:p')
-    views.change(new Map(), ['git'])
-    assert.deepEqual([views.of('profile:p'), before?.hasServer(git)], [undefined, false])
-    views.change(profiles, ['git'])
-    assert.deepEqual([views.of('profile:p') === before, before?.hasServer(git)], [true, true])
-  })
+test('a view that is gone stays the same object, which sees nothing until it is back', () => {
+  const views = new Views()
+  const { profiles, schemas } = configured({ servers: ['git'] })
+  const [git] = schemas.get('default')?.servers ?? []
+  assert(git !== undefined)
+  views.change(profiles, ['git'])
+  const before = views.of('profile:p')
+  views.change(new Map(), ['git'])
+  assert.deepEqual([views.of('profile:p'), before?.hasServer(git)], [undefined, false])
+  views.change(profiles, ['git'])
+  assert.deepEqual([views.of('profile:p') === before, before?.hasServer(git)], [true, true])
 })

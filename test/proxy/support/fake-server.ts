@@ -2,8 +2,6 @@
 
 import { strict as assert } from 'node:assert'
 import { resolveConfig, selectSchema } from '../../../src/config/config.js'
-import { readFrame } from '../../../src/jsonrpc/frame.js'
-import { toLine } from '../../../src/jsonrpc/line.js'
 import { splice } from '../../../src/jsonrpc/splice.js'
 import { quote } from '../../../src/jsonrpc/text.js'
 import type { Call, Outcome } from '../../../src/calls/call.js'
@@ -12,6 +10,7 @@ import { type ListItem, listKinds, listShapes, readListItem } from '../../../src
 import type { ListKind } from '../../../src/mcp/methods.js'
 import { latestSession } from '../../../src/mcp/revisions.js'
 import type { Lane } from '../../../src/upstream/contracts/upstream.js'
+import { errorOf } from '../../jsonrpc/support/frames.js'
 
 const ignore = (): void => {}
 
@@ -141,7 +140,6 @@ function paramsIn(line: Uint8Array): string {
 
 function notFound(call: Call): Outcome {
   const error = `{"jsonrpc":"2.0","id":${call.frame.id},"error":{"code":-32002,"message":"no"}}`
-  const frame = readFrame(toLine(error))
-  assert(frame.kind === 'error')
+  const frame = errorOf(error)
   return { kind: 'answered', frame, edits: [], era: 'session' }
 }

@@ -61,9 +61,8 @@ const plain = serverName(entry('good.example'))
 describe('the first message of TLS', () => {
   test('of a real client has its name, however it is cut', async () => {
     const hello = await realHello('good.example')
-    for (const size of [1, 2, 3, 7, 100, hello.length]) {
+    for (const size of [1, 2, 3, 7, 100, hello.length])
       assert.deepEqual(found(hello, size), { kind: 'name', name: 'good.example' })
-    }
   })
 
   test('may come with early data behind it', () => {

@@ -1,4 +1,4 @@
-// The proxy of one machine, over streams in memory: what reaches a server, what a program is told, and what is left.
+// The proxy of one machine, over streams in memory: the bytes for the server, the answers to the program, and the end of both.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
@@ -148,6 +148,12 @@ class Scene {
   }
 }
 
+/** A program that has made this request, in a new scene. */
+async function asked(request: string | Buffer, size?: number): Promise<{ scene: Scene; program: Program }> {
+  const scene = new Scene()
+  return { scene, program: await scene.ask(request, size) }
+}
+
 const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
 const CONNECT = 'CONNECT good.example:443 HTTP/1.1\r\nHost: good.example:443\r\n\r\n'
 const TUNNEL = Buffer.concat([Buffer.from(CONNECT), await realHello('good.example')])
@@ -157,8 +163,7 @@ describe('a tunnel', () => {
     const hello = await realHello('good.example')
     const bytes = Buffer.concat([Buffer.from(CONNECT), hello, Buffer.from('more')])
     for (const size of [1, 2, 3, 7, 64, bytes.length]) {
-      const scene = new Scene()
-      const program = await scene.ask(bytes, size)
+      const { scene, program } = await asked(bytes, size)
       assert.equal(program.heard, ESTABLISHED)
       const [server] = scene.servers
       assert.equal(server?.to, `${ADDRESS}:443`)
@@ -188,8 +193,7 @@ describe('a tunnel', () => {
   ]
   for (const [title, bytes, why] of others)
     test(`carries no ${title}`, async () => {
-      const scene = new Scene()
-      const program = await scene.ask(Buffer.concat([Buffer.from(CONNECT), await bytes()]))
+      const { scene, program } = await asked(Buffer.concat([Buffer.from(CONNECT), await bytes()]))
       assert.equal(program.heard.slice(-7), '\x15\x03\x03\x00\x02\x02\x70')
       assert.equal(scene.servers[0]?.text, '', 'nothing of it reaches the server')
       assert(scene.servers[0].socket.destroyed)
@@ -199,8 +203,7 @@ describe('a tunnel', () => {
     })
 
   test('that its server has ended is read as long as its program writes, and closed 5 s later', async () => {
-    const scene = new Scene()
-    const program = await scene.ask(TUNNEL)
+    const { scene, program } = await asked(TUNNEL)
     scene.servers[0]?.end()
     for (let i = 0; i < 3; i++) {
       await scene.pass(4000)
@@ -247,17 +250,15 @@ describe('a tunnel', () => {
 })
 
 describe('a request', () => {
-  test('for http:// is told to use https://', async () => {
-    const scene = new Scene()
-    const program = await scene.ask('GET http://good.example/a HTTP/1.1\r\nHost: good.example\r\n\r\n')
+  test('for http:// is refused with a hint to https://', async () => {
+    const { scene, program } = await asked('GET http://good.example/a HTTP/1.1\r\nHost: good.example\r\n\r\n')
     assert.match(program.heard, /^HTTP\/1\.1 403 http:\/\/ is not carried: use https:\/\//)
     assert(program.isDropped)
     assert.deepEqual(scene.asked, [])
   })
 
   test('that is too long is told so', async () => {
-    const scene = new Scene()
-    const program = await scene.ask(`CONNECT good.example/${'a'.repeat(20_000)}`)
+    const { program } = await asked(`CONNECT good.example/${'a'.repeat(20_000)}`)
     assert.match(
       program.heard,
       /^HTTP\/1\.1 431 the request is not understood: its head is longer than 16384 bytes\r\n/,
@@ -266,8 +267,7 @@ describe('a request', () => {
   })
 
   test('that does not come is not waited for without end', async () => {
-    const scene = new Scene()
-    const program = await scene.ask('CONNECT good')
+    const { scene, program } = await asked('CONNECT good')
     await scene.pass(31_000)
     assert.deepEqual([program.heard, program.isDropped], ['', true])
     assert.equal(scene.clock.timers, 0)
@@ -294,8 +294,7 @@ function splitHead(text: string): readonly [head: string, rest: string] {
 
 describe('a host', () => {
   test('that is not allowed is not looked up, and the program is told what is', async () => {
-    const scene = new Scene()
-    const program = await scene.ask('CONNECT other.example:443 HTTP/1.1\r\n\r\n')
+    const { scene, program } = await asked('CONNECT other.example:443 HTTP/1.1\r\n\r\n')
     const [head, body] = splitHead(program.heard)
     assert.match(head, /^HTTP\/1\.1 403 other\.example:443 is not an allowed host\r\n/)
     assert.match(head, new RegExp(`Content-Length: ${body.length}\r\n`))
@@ -327,10 +326,8 @@ describe('a host', () => {
     scene.addresses = ['10.0.0.1', '93.184.216.40', '2606:4700::1', '93.184.216.41', '93.184.216.42']
     scene.unreachable = scene.addresses
     const program = await scene.ask(TUNNEL)
-    assert.deepEqual(
-      scene.servers.map(({ to }) => to),
-      ['93.184.216.40:443', '2606:4700::1:443', '93.184.216.41:443'],
-    )
+    const targets = scene.servers.map(({ to }) => to)
+    assert.deepEqual(targets, ['93.184.216.40:443', '2606:4700::1:443', '93.184.216.41:443'])
     assert.match(
       program.heard,
       /^HTTP\/1\.1 502 good\.example:443 cannot be reached: no connection was made\r\n/,
@@ -367,8 +364,7 @@ describe('connections', () => {
   test('end with their program, at every step', async () => {
     const steps = ['', 'CONNECT ht', CONNECT, TUNNEL]
     for (const step of steps) {
-      const scene = new Scene()
-      const program = await scene.ask(step)
+      const { scene, program } = await asked(step)
       program.leave()
       await settled()
       assert(scene.servers.every(({ socket }) => socket.destroyed))
@@ -413,8 +409,7 @@ describe('connections', () => {
   })
 
   test('whose server breaks off do not look whole', async () => {
-    const scene = new Scene()
-    const program = await scene.ask(TUNNEL)
+    const { scene, program } = await asked(TUNNEL)
     scene.servers[0]?.say('HTTP/1.1 200 OK\r\n\r\npart')
     await settled()
     scene.servers[0]?.socket.destroy(new Error('ECONNRESET'))
@@ -424,8 +419,7 @@ describe('connections', () => {
   })
 
   test('leave a server to wait for a program that does not read', async () => {
-    const scene = new Scene()
-    const program = await scene.ask(TUNNEL)
+    const { scene, program } = await asked(TUNNEL)
     program.output.pause()
     const [server] = scene.servers
     assert(server !== undefined)

@@ -1,4 +1,4 @@
-// Which processes belong to a call, on the processes of this host.
+// The processes of a call, on the processes of this host.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -36,7 +36,7 @@ function end(pid: number): void {
   }
 }
 
-/** Its parents have ended, and it is in a session of its own. */
+/** A process that leads its session, and whose parents have ended. */
 const daemon = '(setsid sh -c "echo \\$\\$; exec sleep 1000" &)'
 
 describe('the kin of a call', { skip }, () => {

@@ -1,4 +1,4 @@
-// A server that answers as microsandbox 0.2 does, and fails as it is told.
+// A server that answers as microsandbox 0.2 does, and fails as the test asks.
 
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
 import { at } from '../../integration/support/json.js'

@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
 import { connect } from 'node:tls'
 
-/** What a client of Node's says first. */
+/** The first message of Node's TLS client. */
 export function realHello(servername: string): Promise<Buffer> {
   return new Promise((resolve) => {
     const socket = new Duplex({

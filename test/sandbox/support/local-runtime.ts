@@ -16,7 +16,7 @@ import type {
 } from '../../../src/sandbox/runtime.js'
 import type { StateFolder } from '../../../src/sandbox/state-folder.js'
 
-/** A runtime without isolation, whatever it says. */
+/** A runtime without isolation. Its `isolation` is not true. */
 export class LocalRuntime implements SandboxRuntime {
   readonly id = 'local'
   readonly isolation = 'namespaces'

@@ -15,7 +15,7 @@ import { at } from '../../integration/support/json.js'
 import type { Scope } from '../../support/scope.js'
 import { LocalRuntime } from './local-runtime.js'
 
-/** What a tool said. */
+/** The response of a tool. */
 export interface Said {
   /** The whole answer. */
   readonly value: unknown

@@ -13,7 +13,7 @@ export interface Balancer {
   start(scope: Scope, frontPort: number): Promise<Running>
 }
 
-/** Workers of a master that root has started are somebody else, who may not write in the folder of the test. */
+/** When root starts the master, its workers run as another user, who may not write in the folder of the test. */
 const user = getuid?.() === 0 ? 'user root;' : ''
 
 const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
@@ -117,7 +117,7 @@ ${servers.join('\n')}
   }
 }
 
-/** What HAProxy itself says of the front: whether it is up, and how the last check ended. */
+/** The state of the front in HAProxy: whether the front is up, and the result of the last check. */
 export async function checked({ folder }: Running): Promise<Readonly<Record<'status' | 'check', string>>> {
   const socket = connect(`${folder}/stats`)
   socket.write('show stat\n')
@@ -136,7 +136,7 @@ const haproxy: Balancer = {
   start: (scope, frontPort) => startProgram(scope, haproxyProgram(frontPort, 'option httpchk GET /health')),
 }
 
-/** What spreads requests over several fronts, one after the other. */
+/** Balancers that spread requests over several fronts, one after the other. */
 export interface RoundRobin {
   readonly title: string
   start(scope: Scope, frontPorts: readonly number[]): Promise<Running>

@@ -19,12 +19,12 @@ export const noBrowser: string | false =
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({
     ...(executablePath !== undefined && { executablePath }),
-    // As root it has no sandbox of its own; everything it opens here is ours.
+    // As root Chromium has no sandbox. Every page that it opens here belongs to the test.
     args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
   })
 }
 
-/** What a page asked for, and what it complained about. */
+/** The requests of a page, and its complaints. */
 export interface Watched {
   readonly requests: string[]
   readonly troubles: string[]

@@ -68,7 +68,7 @@ function configOf(ledger: Ledger): Readonly<Record<string, unknown>> {
   }
 }
 
-/** What it has said yes to is in its file, which the system keeps when the process is killed. */
+/** Acknowledged writes are in the file of the store, which the system keeps when the process is killed. */
 async function startRedis(scope: Scope): Promise<Restartable> {
   const port = await freePort()
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', scratch(scope), '--save', '']

@@ -15,26 +15,9 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
-const programs = [
-  'sh',
-  'cat',
-  'env',
-  'find',
-  'grep',
-  'head',
-  'id',
-  'ls',
-  'mkdir',
-  'mkfifo',
-  'rm',
-  'seq',
-  'setsid',
-  'sleep',
-  'tail',
-  'touch',
-  'tr',
-  'wc',
-]
+const programs = 'sh cat env find grep head id ls mkdir mkfifo rm seq setsid sleep tail touch tr wc'.split(
+  ' ',
+)
 
 /** Imports an image by that name with sh, a few programs, Python and Node. */
 export function makeImage(name: string, env: NodeJS.ProcessEnv): void {

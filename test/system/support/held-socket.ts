@@ -29,7 +29,7 @@ for line in sys.stdin:
 
 export class HeldSocket {
   readonly port: number
-  /** What all runs of the program have said. */
+  /** The output of all runs of the program. */
   said = ''
   readonly #child: ChildProcessWithoutNullStreams
   readonly #lines: AsyncIterator<string>

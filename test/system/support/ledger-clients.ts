@@ -13,7 +13,7 @@ import type { Noted } from './ledger.js'
 export interface ClientOptions {
   readonly name: string
   readonly version: 1 | 2
-  /** Whether it declares roots, sampling and elicitation, so that it gets a process of its own. */
+  /** Whether the client declares roots, sampling and elicitation, so that it gets a separate process. */
   readonly isAskable: boolean
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
@@ -30,7 +30,7 @@ interface CallOptions {
   readonly onprogress: (progress: Progress) => void
 }
 
-/** What both libraries have in common. */
+/** The common interface of both libraries. */
 interface Library {
   call(name: string, args: Record<string, unknown>, options: CallOptions): Promise<unknown>
   close(): Promise<void>
@@ -43,7 +43,7 @@ const CALL_MS = 60_000
 /** An answer to a question that is lost on its way is not sent again by these clients, so that the call ends with this time. */
 const ASK_MS = 15_000
 const PAUSE_MS = 40
-/** A client that nobody tells when the gateway is back tries again; no test waits for the pauses that are usual. */
+/** A client tries again until the gateway is back. These pauses are shorter than the usual ones. */
 const reconnectionOptions = {
   initialReconnectionDelay: 100,
   maxReconnectionDelay: 1000,
@@ -89,7 +89,7 @@ async function ofVersion2({ name, isAskable, url, headers }: ClientOptions, aske
   }
 }
 
-/** One client, and what it noted. */
+/** One client, and its notes. */
 export class LedgerClient {
   readonly name: string
   readonly calls: Noted[] = []
@@ -131,7 +131,7 @@ export class LedgerClient {
     return this.calls.filter(({ end }) => end === 'answered').length
   }
 
-  /** Calls again and again, whatever happens, until `stop`. */
+  /** Calls again and again until `stop`, also after errors. */
   start(): void {
     this.#ran = this.#run()
   }
@@ -184,7 +184,7 @@ export class LedgerClient {
   }
 }
 
-/** What an error of either library says about how the call ended. */
+/** The end of a call, as an error of either library reports it. */
 function endOf(error: unknown): string {
   const reason = textAt(error, 'data', 'reason')
   if (reason !== '') return reason
@@ -196,7 +196,7 @@ function endOf(error: unknown): string {
 }
 
 export interface Crowd {
-  /** How many clients of each version. */
+  /** The number of clients of each version. */
   readonly perVersion: number
   readonly isAskable: (index: number) => boolean
   readonly headersOf?: (index: number) => Readonly<Record<string, string>>
@@ -216,7 +216,7 @@ export function connectAll(scope: Scope, port: number, crowd: Crowd): Promise<Le
   return Promise.all(all)
 }
 
-/** Stops all clients, and gives what they noted. */
+/** Stops all clients, and gives their notes. */
 export async function stopAll(
   clients: readonly LedgerClient[],
 ): Promise<{ calls: Noted[]; foreign: string[] }> {

@@ -1,11 +1,11 @@
-// What a server did, beside what its clients were told.
+// The calls that a server ran, compared with the answers that its clients got.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { nodeProgram, type ServerEntry } from '../../integration/support/programs.js'
 import { type Scope, scratch } from '../../integration/support/spawned.js'
 
-/** How a call ended that was not answered: none of these says whether the server has run it. */
+/** The ends of calls without an answer. None of them says whether the server has run the call. */
 const endings = ['instance-lost', 'answer-lost', 'shutting-down', 'broken', '502', '503', '504']
 
 /** A call as its client saw it. */
@@ -16,7 +16,7 @@ export interface Noted {
   readonly end: string
 }
 
-/** The file in which `ledger.mjs` writes what it does. */
+/** The file in which `ledger.mjs` writes each call. */
 export class Ledger {
   readonly #path: string
 
@@ -35,7 +35,7 @@ export class Ledger {
   }
 }
 
-/** What is wrong: every call runs at most once and for a client that made it, and what was answered has run. */
+/** Violations: a call runs at most once and for a client that made it, and an answered call has run. */
 export function wrongCalls(lines: readonly string[], calls: readonly Noted[]): string[] {
   const runs = new Map<string, number>()
   for (const line of lines) {
@@ -57,7 +57,7 @@ function isEnding(text: string): boolean {
   return endings.some((each) => each === text)
 }
 
-/** How many calls ended how. */
+/** The number of calls for each end. */
 export function countsOf(calls: readonly Noted[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { end } of calls) counts[end] = (counts[end] ?? 0) + 1

@@ -16,10 +16,10 @@ export interface Startable {
   readonly port: number
 }
 
-/** One program; whatever runs of it is ended with the scope. */
+/** One program. Its processes end with the scope. */
 export class Restartable {
   readonly port: number
-  /** The end of what all its runs have said. */
+  /** The end of the output of all runs. */
   said = ''
   #what: Startable
   #child: ChildProcess | undefined

@@ -1,4 +1,4 @@
-// What foreign code may try, on real machines: each attack must end in its own session.
+// Attacks of foreign code on real machines. Each attack must end in its session.
 
 import assert from 'node:assert/strict'
 import {
@@ -48,7 +48,7 @@ export function sandboxAttacks(title: string, scene: SandboxScene): void {
     test('of output can be opened again by a program', async () => {
       const inside = await machine()
       const line = 'cat > /dev/stdout; echo err > /dev/stderr; readlink /proc/self/fd/1 >&2'
-      // More often than pipes are made at once.
+      // More runs than pipes that a machine makes in advance.
       for (let i = 0; i < 20; i++) {
         const { stdout, stderr } = await ran(inside, shell(line), 'in\n')
         assert.equal(stdout, 'in\n')
@@ -484,22 +484,18 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
     const evil: readonly (readonly [title: string, source: string, why: RegExp, spec?: object])[] = [
       ['says nothing', 'setInterval(() => {}, 1000)', /longer than 3000 ms/, { startTimeoutMs: 3000 }],
       ['ends at once', 'process.exit(3)', /did not start/],
-      [
-        'reports what is none',
-        'process.stdout.write("a".repeat(1e6)); setInterval(() => {}, 1000)',
-        /did not start/,
-      ],
+      ['is loud', 'process.stdout.write("a".repeat(1e6)); setInterval(() => {}, 1000)', /did not start/],
       [
         'writes without end where nobody reads',
         'process.stdout.write(ready); process.stdin.once("data", () => { for (;;) process.stderr.write("e".repeat(1e6)) })',
         /ended from inside/,
       ],
     ]
-    for (const [index, [what, source, why, spec]] of evil.entries()) {
+    for (const [index, [what, source, why, spec]] of evil.entries())
       test(`one that ${what} harms its own machine alone`, async () => {
         const runtime = await scene.bubblewrap(evilAgent(scene, `evil${index}`, source))
         const grown: number[] = []
-        // What is kept grows with each machine; what the engine has not freed yet does not.
+        // Kept memory grows with each machine. Memory that the engine has not freed yet does not.
         while (grown.every((each) => each >= 20) && grown.length < 3) {
           const before = process.memoryUsage().rss
           await assert.rejects(async () => {
@@ -512,7 +508,6 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
         }
         assert(Math.min(...grown) < 20, `grew by ${grown.join(', ')} MiB`)
       })
-    }
   })
 
   describe(`${title}: volumes`, () => {
@@ -573,7 +568,7 @@ function volume(scene: SandboxScene, name: string): string {
   return path
 }
 
-/** What the descriptors of this process lead to: a pipe or a socket has a number of its own. */
+/** The targets of the descriptors of this process. Each pipe or socket has another number. */
 function descriptorsOpen(): string[] {
   return readdirSync('/proc/self/fd').flatMap((each) => {
     try {
@@ -607,7 +602,7 @@ ${source}
   return folder
 }
 
-/** Asks the kernel for some of each kind that the filter refuses; the table of the filter has a test of its own. */
+/** Some system calls of each kind that the filter refuses. `test/sandbox/seccomp.test.ts` has the whole table. */
 const systemCalls = `
 import ctypes, errno, platform, fcntl, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -635,7 +630,7 @@ call('MPTCP', (41, 198), 2, 1, 262, wants=('EPROTONOSUPPORT',))
 call('huge pages', (9, 222), 0, 1 << 21, 3, 0x40021, -1, 0)
 call('mknod of a disk', (259, 33), -100, ctypes.addressof(ctypes.create_string_buffer(b'disk')), 0o60600, 0xfe00, wants=('EPERM',))
 master, slave = os.openpty()
-# Whoever has a terminal may write into its input, unless the filter refuses it.
+# A process with a terminal may write into its input, unless the filter refuses that.
 fcntl.ioctl(slave, 0x540e, 0)
 for name, code in (('TIOCSTI', 0x5412), ('TIOCLINUX', 0x541c)):
     call(name, (16, 29), slave, code, ctypes.addressof(ctypes.create_string_buffer(b'x')))

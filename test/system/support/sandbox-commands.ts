@@ -27,7 +27,7 @@ import { USER } from './sandbox-scene.js'
 
 const root = join(import.meta.dirname, '../../../..')
 
-/** A place from which the command can be started by anybody, whoever may read the checkout. */
+/** A copy of the command that every user can start, also a user who may not read the checkout. */
 export class SandboxCommands {
   readonly folder: string
   readonly stateFolder: string
@@ -63,7 +63,7 @@ export class SandboxCommands {
     return path
   }
 
-  /** Starts it; it is killed at the end when it is there still. */
+  /** Starts the command, and kills it at the end if it still runs. */
   start(scope: Scope, args: readonly string[]): Spawned {
     const { PATH } = process.env
     const spawned = new Spawned(process.execPath, [join(this.#program, 'dist/cli.js'), ...args], {
@@ -88,7 +88,7 @@ export class SandboxCommands {
     return { spawned, client: new SandboxClient(spawned.client), pid }
   }
 
-  /** The folders that a service below this process has, or had when it was last asked; those that are there. */
+  /** The existing folders that a service below this process has, or had at the last call. */
   foldersOf(pid: number): string[] {
     const known = this.#folders.get(pid) ?? new Set()
     this.#folders.set(pid, known)

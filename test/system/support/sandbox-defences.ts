@@ -1,4 +1,4 @@
-// Walls that stand behind other walls: each is tried with the one before it taken away, or in the moment that it is for.
+// Second lines of defence. Each test takes the first line away, or strikes in the moment for which the second one exists.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -44,75 +44,66 @@ export function sandboxDefences(title: string, scene: SandboxScene): void {
     clock: scene.runtime,
   })
 
-  describe(`${title}: behind the filter of system calls`, () => {
-    test('no program makes a namespace of users', async () => {
-      const inside = await machine((spawn) => (spec) => unfiltered(spawn(spec)))
-      const { stdout, stderr } = await ran(inside, python(userNamespace))
-      assert.equal(stdout, 'personality 0\nunshare -1\n', stderr)
-    })
+  test(`${title}: without the filter of system calls no program makes a namespace of users`, async () => {
+    const inside = await machine((spawn) => (spec) => unfiltered(spawn(spec)))
+    const { stdout, stderr } = await ran(inside, python(userNamespace))
+    assert.equal(stdout, 'personality 0\nunshare -1\n', stderr)
   })
 
-  describe(`${title}: a machine of somebody with rights`, () => {
-    test('gives them to no program', async () => {
-      const inside = await machine((spawn) => (spec) => spawn(asItself(scene, spec)))
-      const { stdout } = await ran(inside, shell('grep -E "^Cap" /proc/self/status'))
-      assert.deepEqual(
-        [...stdout.matchAll(/^(Cap\w+):\t(\w+)$/gm)].map(([, name, set]) => [name, set]),
-        ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((name) => [name, '0'.repeat(16)]),
-      )
-    })
+  test(`${title}: a machine of a user with rights gives them to no program`, async () => {
+    const inside = await machine((spawn) => (spec) => spawn(asItself(scene, spec)))
+    const { stdout } = await ran(inside, shell('grep -E "^Cap" /proc/self/status'))
+    assert.deepEqual(
+      [...stdout.matchAll(/^(Cap\w+):\t(\w+)$/gm)].map(([, name, set]) => [name, set]),
+      ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((name) => [name, '0'.repeat(16)]),
+    )
   })
 
-  describe(`${title}: a descriptor that the service has inherited`, () => {
-    test('is passed on to nobody', async () => {
-      const secret = join(scene.folder, 'inherited')
-      writeFileSync(secret, 'planted in a descriptor\n', { mode: 0o644 })
-      chmodSync(secret, 0o644)
-      const inside = await machine(
-        (spawn) => (spec) => spawn(isMachine(spec) ? inheriting(spec, secret) : spec),
-      )
-      const { stdout } = await ran(
-        inside,
-        shell(
-          'ls -l /proc/[0-9]*/fd 2>&1; cat /proc/[0-9]*/fd/100 2>/dev/null; ls /proc/self/fd | tr "\\n" " "',
-        ),
-      )
-      assert.doesNotMatch(stdout, /inherited|planted| 100 /)
-      assert.match(stdout, /\n0 1 2 3 $/, 'its own three, and the one by which ls reads')
-    })
+  test(`${title}: a descriptor that the service has inherited is passed to no program`, async () => {
+    const secret = join(scene.folder, 'inherited')
+    writeFileSync(secret, 'planted in a descriptor\n', { mode: 0o644 })
+    chmodSync(secret, 0o644)
+    const inside = await machine(
+      (spawn) => (spec) => spawn(isMachine(spec) ? inheriting(spec, secret) : spec),
+    )
+    const { stdout } = await ran(
+      inside,
+      shell(
+        'ls -l /proc/[0-9]*/fd 2>&1; cat /proc/[0-9]*/fd/100 2>/dev/null; ls /proc/self/fd | tr "\\n" " "',
+      ),
+    )
+    assert.doesNotMatch(stdout, /inherited|planted| 100 /)
+    assert.match(stdout, /\n0 1 2 3 $/, 'its own three, and the one by which ls reads')
   })
 
-  describe(`${title}: a volume that changes while its machine starts`, () => {
-    const swaps: readonly (readonly [what: string, swap: (hostPath: string, other: string) => void])[] = [
-      ['a link', (hostPath, other) => symlinkSync(other, hostPath)],
-      ['another folder', (hostPath, other) => renameSync(other, hostPath)],
-    ]
-    for (const [index, [what, swap]] of swaps.entries()) {
-      test(`and is ${what} when it is bound, is the folder that was opened`, async () => {
-        const hostPath = join(scene.folder, `late-volume-${index}`)
-        const other = join(scene.folder, `other-${index}`)
-        for (const path of [hostPath, other]) {
-          mkdirSync(path)
-          chmodSync(path, 0o755)
-          writeFileSync(join(path, 'file'), path)
-        }
-        let isSwapped = false
-        const late =
-          (spawn: Spawn): Spawn =>
-          (spec) => {
-            if (isMachine(spec) && !isSwapped) {
-              isSwapped = true
-              renameSync(hostPath, `${hostPath}-away`)
-              swap(hostPath, other)
-            }
-            return spawn(spec)
+  const swaps: readonly (readonly [what: string, swap: (hostPath: string, other: string) => void])[] = [
+    ['a link', (hostPath, other) => symlinkSync(other, hostPath)],
+    ['another folder', (hostPath, other) => renameSync(other, hostPath)],
+  ]
+  for (const [index, [what, swap]] of swaps.entries())
+    test(`${title}: a volume that ${what} has replaced when it is bound is the folder that was opened`, async () => {
+      const hostPath = join(scene.folder, `late-volume-${index}`)
+      const other = join(scene.folder, `other-${index}`)
+      for (const path of [hostPath, other]) {
+        mkdirSync(path)
+        chmodSync(path, 0o755)
+        writeFileSync(join(path, 'file'), path)
+      }
+      let isSwapped = false
+      const late =
+        (spawn: Spawn): Spawn =>
+        (spec) => {
+          if (isMachine(spec) && !isSwapped) {
+            isSwapped = true
+            renameSync(hostPath, `${hostPath}-away`)
+            swap(hostPath, other)
           }
-        const volumes = [{ hostPath, guestPath: '/data', isReadOnly: true }]
-        const { stdout } = await ran(await machine(late, { volumes }), shell('cat /data/file'))
-        assert.deepEqual([isSwapped, stdout], [true, hostPath])
-      })
-    }
-  })
+          return spawn(spec)
+        }
+      const volumes = [{ hostPath, guestPath: '/data', isReadOnly: true }]
+      const { stdout } = await ran(await machine(late, { volumes }), shell('cat /data/file'))
+      assert.deepEqual([isSwapped, stdout], [true, hostPath])
+    })
 
   describe(`${title}: links that a program makes`, () => {
     test('lead no client to a file of the host, nor a file of a client there', async () => {
@@ -164,20 +155,18 @@ export function sandboxDefences(title: string, scene: SandboxScene): void {
     })
   })
 
-  describe(`${title}: programs of a call that is ended`, () => {
-    test('are known by its mark when they have left their parents and sessions, and those of others go on', async () => {
-      const inside = await startedMachine(await scene.bubblewrap())
-      const daemon = (name: string): Promise<GuestProcess> => left(inside, name)
-      const [ended] = [await daemon('ended'), await daemon('other')]
-      ended.kill()
-      await ended.exited
-      const beats = shell(
-        'rm ended other; until [ -s other ] && [ "$(wc -l < other)" -ge 20 ]; do sleep 0.05; done; cat ended',
-      )
-      const { stdout, stderr } = await ran(inside, beats)
-      assert.equal(stdout, '', stderr)
-      assert.match(stderr, /ended: No such file/)
-    })
+  test(`${title}: the end of a call ends its programs that have left their parents and sessions, and no others`, async () => {
+    const inside = await startedMachine(await scene.bubblewrap())
+    const daemon = (name: string): Promise<GuestProcess> => left(inside, name)
+    const [ended] = [await daemon('ended'), await daemon('other')]
+    ended.kill()
+    await ended.exited
+    const beats = shell(
+      'rm ended other; until [ -s other ] && [ "$(wc -l < other)" -ge 20 ]; do sleep 0.05; done; cat ended',
+    )
+    const { stdout, stderr } = await ran(inside, beats)
+    assert.equal(stdout, '', stderr)
+    assert.match(stderr, /ended: No such file/)
   })
 }
 
@@ -196,7 +185,7 @@ function assertUntouched(host: string): void {
   assert.equal(readFileSync(join(host, 'secret'), 'utf8'), 'of the host\n')
 }
 
-/** Starts a program whose grandchild, in a session of its own and with no parent left, writes on. */
+/** Starts a program whose grandchild leads a session, has lost its parent, and continues to write. */
 async function left(inside: Machine, name: string): Promise<GuestProcess> {
   const beat = `while :; do echo >> ${name}; sleep 0.02; done`
   const program = inside.run(
@@ -208,7 +197,7 @@ async function left(inside: Machine, name: string): Promise<GuestProcess> {
 
 /** As the user of the service, who may be root, in a folder of the same. */
 function asItself({ around }: SandboxScene, { identity, ...spec }: SpawnSpec): SpawnSpec {
-  // What sessions before have left there has names and links of all kinds.
+  // Earlier sessions have left names and links of all kinds there.
   if (identity !== undefined) spawnSync('chown', ['-hR', `--from=${identity.uid}`, '0:0', around.stateFolder])
   // The pipes belong to the user that the session would have.
   return { ...spec, args: spec.command === 'mkfifo' ? spec.args.with(1, '666') : spec.args }
@@ -227,7 +216,7 @@ function unfiltered(child: Child): Child {
   return child
 }
 
-/** Starts it with a descriptor of this file that nobody has marked as its own. */
+/** Starts the command with an inheritable descriptor of this file. */
 function inheriting(spec: SpawnSpec, path: string): SpawnSpec {
   const script =
     'import os, sys; os.dup2(os.open(sys.argv[1], os.O_RDONLY), 100, True); os.execv(sys.argv[2], sys.argv[2:])'

@@ -1,7 +1,7 @@
-// What programs of real machines reach where `network.allow` names hosts.
+// Connections of programs on real machines where `network.allow` names hosts.
 //
-// The hosts are servers of this process: names and addresses lead to them, by the runtime that the sandbox is given. What is
-// refused is refused by the addresses and names themselves, as for anybody.
+// The hosts are servers of this process: the runtime of the sandbox leads names and addresses to them. The sandbox refuses
+// other names and addresses as it does outside of tests.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -24,7 +24,7 @@ const PUBLIC = ['93.184.216.34', '93.184.216.35'] as const
 
 const hosts = ['good.example', '*.wild.example', 'api.example:8443', 'inside.example']
 
-/** What stands for the Internet. */
+/** The Internet of these tests. */
 class Internet {
   /** By name: the answers, one after the other; the last one stays. */
   readonly names: Map<string, (readonly string[])[]> = new Map([

@@ -10,13 +10,13 @@ import type { Runtime } from '../../../src/runtime/runtime.js'
 import type { SandboxRuntime } from '../../../src/sandbox/runtime.js'
 import { type RuntimeSurroundings, chooseRuntime } from '../../../src/sandbox/runtimes.js'
 
-/** `nobody`, on every Linux. */
+/** The user id of the unprivileged user that every Linux has. */
 export const USER = 65_534
 
 export interface SandboxScene {
   readonly runtime: RealRuntime
   readonly around: RuntimeSurroundings & { readonly stateFolder: string; readonly programFolder: string }
-  /** A folder of its own, where each test may do as it likes. */
+  /** A folder for the files of the tests. */
   readonly folder: string
   /** A runtime that is closed at the end; `on` starts its processes, where that is not the scene itself. */
   bubblewrap(programFolder?: string, on?: Runtime): Promise<SandboxRuntime>
@@ -25,8 +25,8 @@ export interface SandboxScene {
 /**
  * Everything is removed at the end.
  *
- * As an ordinary user, this process stops to be root for good; whatever it needs must have been imported. Whoever is
- * no root is an ordinary user.
+ * With `user`, a process of root becomes an ordinary user for good, so that all modules must have been imported. A process
+ * of another user stays as before.
  */
 export function sandboxScene(as: 'root' | 'user'): SandboxScene {
   const folder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-'))
@@ -61,7 +61,7 @@ export function sandboxScene(as: 'root' | 'user'): SandboxScene {
   }
 }
 
-/** Whose a folder is from now on, with all that is in it. */
+/** Gives a folder with all its files to an ordinary user, and becomes that user. */
 function becomeUser(folder: string, home: string): void {
   process.env['HOME'] = home
   if (process.getuid?.() !== 0) return

@@ -21,10 +21,10 @@ export interface Running {
 
 /** Another program may take a free port before this one does. */
 const TRIES = 3
-/** Where Debian has such programs, in the PATH of root only. */
+/** Debian has such programs in folders that only the PATH of root has. */
 const env = { PATH: `${process.env['PATH']}:/usr/sbin:/usr/local/sbin` }
 
-/** Starts the program with a folder and a port of its own; both are gone after the test. */
+/** Starts the program with a new folder and a free port. Both are gone after the test. */
 export async function startProgram(scope: Scope, program: SystemProgram): Promise<Running> {
   const folder = mkdtempSync(join(tmpdir(), 'mcps-system-'))
   scope.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))

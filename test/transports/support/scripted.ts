@@ -219,6 +219,15 @@ export function connect(
   return { heard, connection, send, request }
 }
 
+/** Makes one request with the id 1, and waits for its answer or failure. */
+export async function called(...args: Parameters<typeof connect>): Promise<Opened> {
+  const opened = connect(...args)
+  const { heard, request } = opened
+  request(1, 'work')
+  await heard.until(() => heard.messages.length + heard.failures.length === 1)
+  return opened
+}
+
 export function bytesOf(text: string): Message {
   return splice(toLine(text), [])
 }

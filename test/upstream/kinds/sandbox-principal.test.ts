@@ -2,28 +2,24 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { readFrame } from '../../../src/jsonrpc/frame.js'
-import { toLine } from '../../../src/jsonrpc/line.js'
 import { splice } from '../../../src/jsonrpc/splice.js'
-import { CallDeadline } from '../../../src/calls/call-deadline.js'
 import { Call } from '../../../src/calls/call.js'
 import { noCapabilities } from '../../../src/mcp/capabilities.js'
 import { sessionWriter } from '../../../src/mcp/eras/server-writers.js'
-import { requests } from '../../../src/mcp/methods.js'
 import { latestSession, latestStateless } from '../../../src/mcp/revisions.js'
 import { principalWriter } from '../../../src/upstream/kinds/sandbox.js'
-import { nobody } from '../support/calls.js'
+import { requestOf } from '../../jsonrpc/support/frames.js'
+import { callOf, nobody } from '../support/calls.js'
 
 const writer = principalWriter(sessionWriter)
 
 /** A call of a client of 2026-07-28 if `params` has that revision. */
 function callWith(method: string, params: string): Call {
-  const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`))
-  const row = requests.get(method)
-  assert(frame.kind === 'request' && row !== undefined)
   const revision = params.includes('2026-07-28') ? latestStateless : latestSession
   const client = { ...nobody, profile: { principal: 'ann', revision, capabilities: noCapabilities } }
-  return new Call(frame, row, client, new CallDeadline(0), { onSettled: () => undefined })
+  const call = callOf('1', 0, { method, client })
+  call.frame = requestOf(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`)
+  return call
 }
 
 const said = '"mcps-proxy/principal":"ann"'
@@ -35,11 +31,7 @@ const cases: readonly (readonly [title: string, params: string, want: string])[]
   ['an empty _meta', '{"_meta":{},"name":"t"}', `{"_meta":{${said}},"name":"t"}`],
   ['another member', '{"_meta":{"a":1}}', `{"_meta":{${said},"a":1}}`],
   ['a principal of its own', '{"_meta":{"mcps-proxy/principal":"bob"}}', `{"_meta":{${said}}}`],
-  [
-    'one between others',
-    '{"_meta":{"a":1,"mcps-proxy/principal":"bob","b":2}}',
-    `{"_meta":{${said},"a":1,"b":2}}`,
-  ],
+  ['in between', '{"_meta":{"a":1,"mcps-proxy/principal":"bob","b":2}}', `{"_meta":{${said},"a":1,"b":2}}`],
   ['one behind another', '{"_meta":{"a":1,"mcps-proxy/principal":"bob"}}', `{"_meta":{${said},"a":1}}`],
   ['an escaped one', '{"_meta":{"mcps-proxy\\/principal":"bob"}}', `{"_meta":{${said}}}`],
   ['no object', '{"_meta":5}', `{"_meta":{${said}}}`],
