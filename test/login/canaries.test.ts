@@ -56,17 +56,14 @@ test('no secret of a login is said anywhere', async (t) => {
   server.options = { echoes: true, iss: 'https://evil.example' }
   server.revokeAll()
   assert.match(await call(), /needs a login/)
-  await until(() =>
-    gateway.stderr.includes('failed: the answer is that of another authorization server'),
-  )
+  await until(() => gateway.stderr.includes('failed: the answer is that of another authorization server'))
   server.options = { echoes: true, opens: [], challenge: '' }
   await call()
   for (const [path, init] of [
     ['/ui/status', {}],
     ['/ui/export', { method: 'POST', body: '1-10000' }],
-  ] as const) {
+  ] as const)
     said.push(await (await fetch(new URL(path, url), { ...init, headers: viewer })).text())
-  }
   assert.match(said.at(-1) ?? '', /guarded__hello/)
   gateway.kill()
   await gateway.exited
