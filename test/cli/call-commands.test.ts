@@ -24,39 +24,36 @@ const run = (t: TestContext, servers: Servers, ...args: string[]): Promise<Ran> 
 const runOf = (t: TestContext, config: string, ...args: string[]): Promise<Ran> =>
   runCommand([...args, '--config', config], { ...process.env, HOME: scratch(t) })
 
-describe('arguments', () => {
-  const types: Readonly<Record<string, string>> = { s: 'string', n: 'number', i: 'integer', o: 'object' }
-  const read = (...words: string[]): string => argumentsOf(words, (key) => types[key])
-  for (const [words, json] of [
-    [[], '{}'],
-    [['s=1'], '{"s":"1"}'],
-    [['n=1.50'], '{"n":1.50}'],
-    [['n=12345678901234567890'], '{"n":12345678901234567890}'],
-    [['o={"a":1}', 's=a=b'], '{"o":{"a":1},"s":"a=b"}'],
-    [['other=5', 'text=five', 'yes=true'], '{"other":5,"text":"five","yes":true}'],
-    [['other=007'], '{"other":"007"}'],
-    [['{"a": 1}'], '{"a": 1}'],
-  ] as const)
-    test(words.join(' '), () => assert.equal(read(...words), json))
+const types: Readonly<Record<string, string>> = { s: 'string', n: 'number', i: 'integer', o: 'object' }
+const read = (...words: string[]): string => argumentsOf(words, (key) => types[key])
+for (const [words, json] of [
+  [[], '{}'],
+  [['s=1'], '{"s":"1"}'],
+  [['n=1.50'], '{"n":1.50}'],
+  [['n=12345678901234567890'], '{"n":12345678901234567890}'],
+  [['o={"a":1}', 's=a=b'], '{"o":{"a":1},"s":"a=b"}'],
+  [['other=5', 'text=five', 'yes=true'], '{"other":5,"text":"five","yes":true}'],
+  [['other=007'], '{"other":"007"}'],
+  [['{"a": 1}'], '{"a": 1}'],
+] as const)
+  test(`arguments: ${words.join(' ')}`, () => assert.equal(read(...words), json))
 
-  for (const [words, problem] of [
-    [['n=x'], /"n" takes JSON of the type number, not "x"/],
-    [['i='], /"i" takes JSON of the type integer, not ""/],
-    [['word'], /"word" is no argument; write key=value/],
-    [['=x'], /"=x" is no argument/],
-    [['{"a":'], /the arguments are not JSON: \{"a":; write \{"key":"value"\}/],
-    [['{}', 'a=1'], /no other argument may follow the JSON object/],
-  ] as const)
-    test(`${words.join(' ')} is refused`, () =>
-      assert.throws(
-        () => read(...words),
-        (error) => error instanceof Failure && error.exitCode === 2 && problem.test(error.message),
-      ))
-})
+for (const [words, problem] of [
+  [['n=x'], /"n" takes JSON of the type number, not "x"/],
+  [['i='], /"i" takes JSON of the type integer, not ""/],
+  [['word'], /"word" is no argument; write key=value/],
+  [['=x'], /"=x" is no argument/],
+  [['{"a":'], /the arguments are not JSON: \{"a":; write \{"key":"value"\}/],
+  [['{}', 'a=1'], /no other argument may follow the JSON object/],
+] as const)
+  test(`arguments: ${words.join(' ')} is refused`, () =>
+    assert.throws(
+      () => read(...words),
+      (error) => error instanceof Failure && error.exitCode === 2 && problem.test(error.message),
+    ))
 
 function raw(value: unknown): JsonValue {
-  const line = Buffer.from(JSON.stringify(value))
-  return readTree(line)
+  return readTree(Buffer.from(JSON.stringify(value)))
 }
 
 const text = (said: string): object => ({ type: 'text', text: said })
@@ -71,51 +68,45 @@ const form = (properties: object): object => ({
   requestedSchema: { type: 'object', properties },
 })
 
-describe('what a server answers', () => {
-  const kept: number[] = []
-  const shown = (value: unknown): string =>
-    toolResult(raw(value), (bytes, type) => {
-      kept.push(bytes.length)
-      return `/tmp/${type.length}`
-    })
-  for (const [title, value, wanted] of [
-    ['texts', { content: [text('a'), text('b\n')] }, 'a\nb\n'],
-    [
-      'structured content and the same as text',
-      { content: [text('{ "n": 1 }')], structuredContent: { n: 1 } },
-      '{ "n": 1 }\n',
-    ],
-    [
-      'structured content that holds the text',
-      { content: [text('one\n')], structuredContent: { content: 'one\n' } },
-      'one\n',
-    ],
-    [
-      'structured content beside what is no text',
-      { content: [{ type: 'resource_link', name: 'n', uri: 'u:1' }], structuredContent: { n: 1 } },
-      'n  u:1\n{"n":1}\n',
-    ],
-    [
-      'a sound',
-      { content: [{ type: 'audio', mimeType: 'audio/wav', data: 'AAAA' }] },
-      'audio (audio/wav, 3 bytes): /tmp/9\n',
-    ],
-    ['a link', { content: [{ type: 'resource_link', name: 'n', uri: 'u:1' }] }, 'n  u:1\n'],
-    [
-      'an embedded text',
-      { content: [{ type: 'resource', resource: { uri: 'u:1', text: 'held' } }] },
-      'held\n',
-    ],
-    ['a type that is not known', { content: [{ type: 'new', x: 1 }] }, '{"type":"new","x":1}\n'],
-    ['nothing', { content: [] }, ''],
-  ] as const)
-    test(title, () => assert.equal(shown(value), wanted))
-
-  test('numbers of structured content stay as they were written', () => {
-    const line = Buffer.from('{"content":[],"structuredContent":{"n":1.50,"big":12345678901234567890}}')
-    const result = toolResult(readTree(line), () => '')
-    assert.equal(result, '{"n":1.50,"big":12345678901234567890}\n')
+const kept: number[] = []
+const shown = (value: unknown): string =>
+  toolResult(raw(value), (bytes, type) => {
+    kept.push(bytes.length)
+    return `/tmp/${type.length}`
   })
+for (const [title, value, wanted] of [
+  ['texts', { content: [text('a'), text('b\n')] }, 'a\nb\n'],
+  [
+    'structured content and the same as text',
+    { content: [text('{ "n": 1 }')], structuredContent: { n: 1 } },
+    '{ "n": 1 }\n',
+  ],
+  [
+    'structured content that holds the text',
+    { content: [text('one\n')], structuredContent: { content: 'one\n' } },
+    'one\n',
+  ],
+  [
+    'structured content beside what is no text',
+    { content: [{ type: 'resource_link', name: 'n', uri: 'u:1' }], structuredContent: { n: 1 } },
+    'n  u:1\n{"n":1}\n',
+  ],
+  [
+    'a sound',
+    { content: [{ type: 'audio', mimeType: 'audio/wav', data: 'AAAA' }] },
+    'audio (audio/wav, 3 bytes): /tmp/9\n',
+  ],
+  ['a link', { content: [{ type: 'resource_link', name: 'n', uri: 'u:1' }] }, 'n  u:1\n'],
+  ['an embedded text', { content: [{ type: 'resource', resource: { uri: 'u:1', text: 'held' } }] }, 'held\n'],
+  ['a type that is not known', { content: [{ type: 'new', x: 1 }] }, '{"type":"new","x":1}\n'],
+  ['nothing', { content: [] }, ''],
+] as const)
+  test(`what a server answers: ${title}`, () => assert.equal(shown(value), wanted))
+
+test('what a server answers: numbers of structured content stay as they were written', () => {
+  const line = Buffer.from('{"content":[],"structuredContent":{"n":1.50,"big":12345678901234567890}}')
+  const result = toolResult(readTree(line), () => '')
+  assert.equal(result, '{"n":1.50,"big":12345678901234567890}\n')
 })
 
 describe('what a person is asked', () => {
@@ -196,10 +187,8 @@ describe('a server of ours', () => {
     const servers = { s: nodeProgram('typed.mjs'), gone: { command: 'no-such-program' } }
     const { code, err } = await run(t, servers, 'tools')
     assert.deepEqual([code, err], [0, 'mcps-proxy: no tools of gone; mcps-proxy doctor says why\n'])
-    assert.match(
-      (await run(t, servers, 'call', 'gone__x', 'a=1')).err,
-      /'gone' cannot be started: no-such-program/,
-    )
+    const gone = (await run(t, servers, 'call', 'gone__x', 'a=1')).err
+    assert.match(gone, /'gone' cannot be started: no-such-program/)
   })
 
   for (const [title, servers, exitCode, want] of [
@@ -238,16 +227,14 @@ test('a server that takes long to start is named to who waits for it', async (t)
   assert.equal(err.split('not ready').length, 2)
 })
 
-describe('an interrupt ends', () => {
-  const silent = node("process.kill(process.ppid, 'SIGINT'); setInterval(() => {}, 1000)")
-  for (const words of [['call', 's__x'], ['doctor'], ['lock']])
-    test(words.join(' '), async (t) => {
-      const args = [cli, ...words, '--config', configFile(t, { s: silent })]
-      const child = spawn(process.execPath, args, { env: { ...process.env, HOME: scratch(t) } })
-      const said = await Promise.all([whole(child.stdout), whole(child.stderr), once(child, 'close')])
-      assert.deepEqual(said, ['', '', [130, null]])
-    })
-})
+const silent = node("process.kill(process.ppid, 'SIGINT'); setInterval(() => {}, 1000)")
+for (const words of [['call', 's__x'], ['doctor'], ['lock']])
+  test(`an interrupt ends: ${words.join(' ')}`, async (t) => {
+    const args = [cli, ...words, '--config', configFile(t, { s: silent })]
+    const child = spawn(process.execPath, args, { env: { ...process.env, HOME: scratch(t) } })
+    const said = await Promise.all([whole(child.stdout), whole(child.stderr), once(child, 'close')])
+    assert.deepEqual(said, ['', '', [130, null]])
+  })
 
 test('a fault of the command itself gives the exit code 70', async (t) => {
   const signals = node("process.kill(process.ppid, 'SIGUSR2'); setInterval(() => {}, 1000)")
@@ -275,11 +262,8 @@ test('a tool that is listed only after the handshake can be called', async (t) =
       },
     })
   })`)
-  assert.deepEqual(await run(t, { late }, 'call', 'late__grown', 'n=1'), {
-    code: 0,
-    out: 'string1\n',
-    err: '',
-  })
+  const called = await run(t, { late }, 'call', 'late__grown', 'n=1')
+  assert.deepEqual(called, { code: 0, out: 'string1\n', err: '' })
 })
 
 test('a call of one server starts no other one, which may be silent', async (t) => {
@@ -370,10 +354,8 @@ describe('doctor', () => {
     const bare = await shown('tools')
     assert.match(bare, /the profile "none" shows no tool/)
     assert.doesNotMatch(bare, /no tools of other/)
-    assert.match(
-      await shown('call', 'zzz'),
-      /no tool is called "zzz"; mcps-proxy tools --profile none names them all\n/,
-    )
+    const unknown = await shown('call', 'zzz')
+    assert.match(unknown, /no tool is called "zzz"; mcps-proxy tools --profile none names them all\n/)
   })
 
   test('is about the servers of a profile, and counts the tools that it shows', async (t) => {
@@ -384,9 +366,7 @@ describe('doctor', () => {
   })
 
   test('names patterns that fit no tool, where every server has listed its tools', async (t) => {
-    const part = {
-      tools: { deny: ['good__delete_*', 'good__remove_*'], set: { good__read_grap: { a: 1 } } },
-    }
+    const part = { tools: { deny: ['good__delete_*', 'good__remove_*'], set: { good__read_grap: { a: 1 } } } }
     const file = configFile(
       t,
       { good: { ...memory, confirm: ['delete_*', 'drop_*', { annotations: 'destructive' }] } },

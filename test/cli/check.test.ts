@@ -16,12 +16,10 @@ const node = process.execPath
 const run = (...args: readonly string[]): Promise<Ran> => runCommand(args)
 
 /** Runs `--check` with these arguments in this process. */
-async function checked(
+const checked = async (
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
-): Promise<{ readonly exitCode: number; readonly text: string }> {
-  return checkConfig(checkCommand.read(args), env)
-}
+): Promise<{ readonly exitCode: number; readonly text: string }> => checkConfig(checkCommand.read(args), env)
 
 /** A server that leaves a file in the folder at each start. */
 function counted(folder: string): { command: string; args: string[] } {
@@ -161,12 +159,10 @@ describe('--check --start', () => {
     // The first client sees the lists immediately.
     const [kept = ''] = readdirSync(join(home, '.mcps-proxy/kept')).filter((name) => name.endsWith('.json'))
     const { servers } = Object(JSON.parse(readFileSync(join(home, '.mcps-proxy/kept', kept), 'utf8')))
-    assert.deepEqual(
-      Object.values(servers)
-        .map((each) => textAt(each, 'name'))
-        .sort(),
-      ['one', 'two'],
-    )
+    const names = Object.values(servers)
+      .map((each) => textAt(each, 'name'))
+      .sort()
+    assert.deepEqual(names, ['one', 'two'])
     const env = { API_KEY: 'hush-hush-hush' }
     const telling = await run(
       '--check',
@@ -178,25 +174,23 @@ describe('--check --start', () => {
   })
 })
 
-describe('a refused start', () => {
-  const refusals: [string, (scope: Scope) => readonly string[], number][] = [
-    ['a front that is open to the network', () => ['--http', '--host', '0.0.0.0'], 2],
-    [
-      'an invalid address of this machine',
-      () => ['--http', '--host', '192.0.2.1', '--allow-unauthenticated'],
-      1,
-    ],
-    [
-      'a recording that cannot be written',
-      (t) => ['--stdio', '--record', join(scratch(t), 'none', 'r.jsonl')],
-      2,
-    ],
-  ]
-  for (const [title, args, wanted] of refusals)
-    test(`costs no process: ${title}`, async (t) => {
-      const started = scratch(t)
-      const path = configFile(t, { s: counted(started) })
-      const { code, out } = await run(...args(t), '--config', path)
-      assert.deepEqual([code, out, readdirSync(started)], [wanted, '', []])
-    })
-})
+const refusals: [string, (scope: Scope) => readonly string[], number][] = [
+  ['a front that is open to the network', () => ['--http', '--host', '0.0.0.0'], 2],
+  [
+    'an invalid address of this machine',
+    () => ['--http', '--host', '192.0.2.1', '--allow-unauthenticated'],
+    1,
+  ],
+  [
+    'a recording that cannot be written',
+    (t) => ['--stdio', '--record', join(scratch(t), 'none', 'r.jsonl')],
+    2,
+  ],
+]
+for (const [title, args, wanted] of refusals)
+  test(`a refused start costs no process: ${title}`, async (t) => {
+    const started = scratch(t)
+    const path = configFile(t, { s: counted(started) })
+    const { code, out } = await run(...args(t), '--config', path)
+    assert.deepEqual([code, out, readdirSync(started)], [wanted, '', []])
+  })

@@ -211,46 +211,42 @@ describe('the command line', () => {
       assert.rejects(readArguments(words(line)), { name: 'UsageError', message: wanted }))
 })
 
-describe('suggestions', () => {
-  const cases: [string, string[], number, string[]][] = [
-    ['tiemout', ['timeout', 'port'], 1, ['timeout']],
-    ['SCHEMA', ['schema'], 1, ['schema']],
-    ['get_current_time', ['Time__get_current_time', 'x'], 1, ['Time__get_current_time']],
-    ['abc', ['abd', 'abe', 'xyz'], 2, ['abd', 'abe']],
-    ['abc', ['abx', 'abc'], 1, ['abc']],
-    ['zzz', ['abc'], 3, []],
-    ['', ['a'], 1, []],
-    ['a'.repeat(129), ['a'.repeat(129)], 1, []],
-    ['a'.repeat(128), ['a'.repeat(127)], 1, ['a'.repeat(127)]],
-    ['abc', ['abc'], 0, []],
-    ['b', ['a', 'B'], 1, ['B']],
-    ['ab', ['a'.repeat(100_000)], 1, []],
-  ]
-  for (const [word, candidates, most, want] of cases)
-    test(`${word.slice(0, 20)} among ${candidates.length}`, () =>
-      assert.deepEqual(nearest(word, candidates, most), want))
-})
+const cases: [string, string[], number, string[]][] = [
+  ['tiemout', ['timeout', 'port'], 1, ['timeout']],
+  ['SCHEMA', ['schema'], 1, ['schema']],
+  ['get_current_time', ['Time__get_current_time', 'x'], 1, ['Time__get_current_time']],
+  ['abc', ['abd', 'abe', 'xyz'], 2, ['abd', 'abe']],
+  ['abc', ['abx', 'abc'], 1, ['abc']],
+  ['zzz', ['abc'], 3, []],
+  ['', ['a'], 1, []],
+  ['a'.repeat(129), ['a'.repeat(129)], 1, []],
+  ['a'.repeat(128), ['a'.repeat(127)], 1, ['a'.repeat(127)]],
+  ['abc', ['abc'], 0, []],
+  ['b', ['a', 'B'], 1, ['B']],
+  ['ab', ['a'.repeat(100_000)], 1, []],
+]
+for (const [word, candidates, most, want] of cases)
+  test(`suggestions: ${word.slice(0, 20)} among ${candidates.length}`, () =>
+    assert.deepEqual(nearest(word, candidates, most), want))
 
-describe('the example behind a usage mistake', () => {
-  const cases: [string, string][] = [
-    ['lock --accept', 'lock'],
-    ['import nosuch', 'import cursor --dry-run'],
-    ['call', 'call memory__search_nodes query=Berlin'],
-    ['token create ci --expires tomorrow', 'token create ci --expires 30d'],
-    ['stdio --record', 'stdio'],
-  ]
-  for (const [line, example] of cases)
-    test(`of ${line}`, async () => {
-      const error: unknown = await readArguments(words(line)).catch((mistake: unknown) => mistake)
-      const { text } = await replyToFailure(error, 'p')
-      assert.equal(text.split('\n')[1], `For example: p ${example}`)
-    })
-
-  test('of no command is missing', async () => {
-    const error: unknown = await readArguments(['tols']).catch((mistake: unknown) => mistake)
+const examples: [string, string][] = [
+  ['lock --accept', 'lock'],
+  ['import nosuch', 'import cursor --dry-run'],
+  ['call', 'call memory__search_nodes query=Berlin'],
+  ['token create ci --expires tomorrow', 'token create ci --expires 30d'],
+  ['stdio --record', 'stdio'],
+]
+for (const [line, example] of examples)
+  test(`the example behind a usage mistake of ${line}`, async () => {
+    const error: unknown = await readArguments(words(line)).catch((mistake: unknown) => mistake)
     const { text } = await replyToFailure(error, 'p')
-    assert.equal(text, 'p: unknown command "tols"; did you mean tools?\n')
+    assert.equal(text.split('\n')[1], `For example: p ${example}`)
   })
+
+test('the example behind a usage mistake of no command is missing', async () => {
+  const error: unknown = await readArguments(['tols']).catch((mistake: unknown) => mistake)
+  const { text } = await replyToFailure(error, 'p')
+  assert.equal(text, 'p: unknown command "tols"; did you mean tools?\n')
 })
 
 const commands = await loadCommands()
@@ -276,22 +272,20 @@ describe('the help', () => {
   })
 })
 
-describe('the completion', () => {
-  test('of bash has the names of commands and of their options', async () => {
-    const { out: source } = await runCommand(['completion', 'bash'])
-    const completed = (line: string): string => {
-      const script = `COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _mcps_proxy; echo "\${COMPREPLY[@]}"`
-      return spawnSync('bash', ['-c', `${source}${script}`], { encoding: 'utf8' }).stdout
-    }
-    assert.equal(completed('mcps-proxy log'), 'login logins logout\n')
-    assert.equal(completed('mcps-proxy import --d'), '--dry-run\n')
-  })
+test('the completion of bash has the names of commands and of their options', async () => {
+  const { out: source } = await runCommand(['completion', 'bash'])
+  const completed = (line: string): string => {
+    const script = `COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _mcps_proxy; echo "\${COMPREPLY[@]}"`
+    return spawnSync('bash', ['-c', `${source}${script}`], { encoding: 'utf8' }).stdout
+  }
+  assert.equal(completed('mcps-proxy log'), 'login logins logout\n')
+  assert.equal(completed('mcps-proxy import --d'), '--dry-run\n')
+})
 
-  test('of fish has a line for each command and option', async () => {
-    const { out } = await runCommand(['completion', 'fish'])
-    assert.match(out, /-n __fish_use_subcommand -f -a doctor -d 'starts each server once/)
-    assert.match(out, /'__fish_seen_subcommand_from import' -l dry-run -d 'Print the changes/)
-  })
+test('the completion of fish has a line for each command and option', async () => {
+  const { out } = await runCommand(['completion', 'fish'])
+  assert.match(out, /-n __fish_use_subcommand -f -a doctor -d 'starts each server once/)
+  assert.match(out, /'__fish_seen_subcommand_from import' -l dry-run -d 'Print the changes/)
 })
 
 describe('the banner', () => {
@@ -319,33 +313,30 @@ describe('the banner', () => {
 
 const withCode = (code: string): Error => Object.assign(new Error('m'), { code })
 
-describe('the exit code of a failure', () => {
-  const cases: [unknown, number][] = [
-    [new ConfigError('CONFIG_INVALID', 'f', []), 2],
-    [withCode('UPSTREAM_SPAWN'), 1],
-    [withCode('TRANSPORT_CLOSED'), 1],
-    [withCode('ENOSPC'), 1],
-    [withCode('ERR_ASSERTION'), 70],
-    [new TypeError('m'), 70],
-    ['text', 70],
-  ]
-  for (const [error, want] of cases)
-    test(`${String(error)} is ${want}`, async () =>
-      assert.equal((await replyToFailure(error, 'p')).exitCode, want))
-})
+const failures: [unknown, number][] = [
+  [new ConfigError('CONFIG_INVALID', 'f', []), 2],
+  [withCode('UPSTREAM_SPAWN'), 1],
+  [withCode('TRANSPORT_CLOSED'), 1],
+  [withCode('ENOSPC'), 1],
+  [withCode('ERR_ASSERTION'), 70],
+  [new TypeError('m'), 70],
+  ['text', 70],
+]
+for (const [error, want] of failures)
+  test(`the exit code of a failure: ${String(error)} is ${want}`, async () =>
+    assert.equal((await replyToFailure(error, 'p')).exitCode, want))
 
 const isWindows = process.platform === 'win32'
 const program = resolve(import.meta.dirname, '../../program/cli.js')
 
-function run(args: readonly string[], input = '', script = program): Promise<Ran> {
-  return new Promise((resolve) => {
+const run = (args: readonly string[], input = '', script = program): Promise<Ran> =>
+  new Promise((resolve) => {
     const options = { cwd: folder, env: { PATH: process.env['PATH'], HOME: folder } }
     const child = execFile(process.execPath, [script, ...args], options, (_, out, err) =>
       resolve({ code: child.exitCode, out, err }),
     )
     child.stdin?.on('error', () => undefined).end(input)
   })
-}
 
 function config(name: string, value: unknown): string {
   const path = join(folder, name)

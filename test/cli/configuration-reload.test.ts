@@ -183,8 +183,7 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
   })
 
   test('without a file, SIGHUP is survived', async (t) => {
-    const home = scratch(t)
-    const env = { ...process.env, HOME: home, MCPS_PROXY_CONFIG: '' }
+    const env = { ...process.env, HOME: scratch(t), MCPS_PROXY_CONFIG: '' }
     const embedded = spawnProgram(t, process.execPath, [cli, '--stdio'], { env })
     await embedded.client.open()
     embedded.child.kill('SIGHUP')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { tightLimits } from '../../src/cli/control-group.js'
 
 const group = '0::/system.slice/mcps-proxy.service\n'
@@ -27,17 +27,15 @@ const cases: [title: string, files: Record<string, string>, processesMax: number
   ['nothing where few processes may run', { [`${own}/pids.max`]: '1024\n' }, 80, []],
 ]
 
-describe('tightLimits names', () => {
-  for (const [title, files, processesMax, want] of cases)
-    test(title, (t) => {
-      const root = mkdtempSync(join(tmpdir(), 'control-group-'))
-      t.after(() => rmSync(root, { recursive: true }))
-      for (const [path, text] of Object.entries({ 'proc/self/cgroup': group, ...files })) {
-        mkdirSync(dirname(join(root, path)), { recursive: true })
-        writeFileSync(join(root, path), text)
-      }
-      const warnings = tightLimits(processesMax, root)
-      assert.equal(warnings.length, want.length, warnings.join('\n'))
-      for (const [at, pattern] of want.entries()) assert.match(warnings[at] ?? '', pattern)
-    })
-})
+for (const [title, files, processesMax, want] of cases)
+  test(`tightLimits names: ${title}`, (t) => {
+    const root = mkdtempSync(join(tmpdir(), 'control-group-'))
+    t.after(() => rmSync(root, { recursive: true }))
+    for (const [path, text] of Object.entries({ 'proc/self/cgroup': group, ...files })) {
+      mkdirSync(dirname(join(root, path)), { recursive: true })
+      writeFileSync(join(root, path), text)
+    }
+    const warnings = tightLimits(processesMax, root)
+    assert.equal(warnings.length, want.length, warnings.join('\n'))
+    for (const [at, pattern] of want.entries()) assert.match(warnings[at] ?? '', pattern)
+  })

@@ -64,10 +64,8 @@ describe('lock', () => {
       /s: 2 changes, 3 tools, 1 prompt\n {2}the tool 'give': changed\n {4}- {3}"description": "Gives"\n {4}\+ {3}"description": "Gives<U\+200B> all"\n {2}the tool 'more': new\n/,
     )
     assert.match(changed.out, /\n {2}! the tool 'give': U\+200B in "description": "Gives<U\+200B> all"\n/)
-    assert.match(
-      (await it.run('doctor')).out,
-      /not as in mcps.lock: give, more; mcps-proxy lock shows what differs/,
-    )
+    const { out: report } = await it.run('doctor')
+    assert.match(report, /not as in mcps.lock: give, more; mcps-proxy lock shows what differs/)
   })
 
   test('--accept takes over a tool or a whole server', async (t) => {

@@ -31,9 +31,8 @@ async function place(t: TestContext, login: 'auto' | 'manual' = 'manual') {
 }
 
 /** The redirect for a browser on another machine. */
-async function redirectOf(address: string): Promise<string> {
-  return (await fetch(address, { redirect: 'manual' })).headers.get('location') ?? ''
-}
+const redirectOf = async (address: string): Promise<string> =>
+  (await fetch(address, { redirect: 'manual' })).headers.get('location') ?? ''
 
 const run = (
   { config, env }: Place,
@@ -161,10 +160,8 @@ describe('login', () => {
       assert.match(made.err, wanted)
     }
     assert.match((await run(there, ['logins'])).out, /\/mcp {2}of ann {2}at 127/)
-    assert.match(
-      (await run(there, ['logins', '--user', 'bob'])).err,
-      /no login of 'bob'; .* login NAME --user bob/,
-    )
+    const { err: ofBob } = await run(there, ['logins', '--user', 'bob'])
+    assert.match(ofBob, /no login of 'bob'; .* login NAME --user bob/)
     const doctor = await run(there, ['doctor', 'guarded'])
     assert.match(doctor.out, /each user of the HTTP front needs one: .* --user NAME/)
     assert.equal(doctor.code, 0)
@@ -172,14 +169,10 @@ describe('login', () => {
     // An address that is no longer in the configuration may still have a login.
     assert.match((await run(there, ['logout', here.server.url, '--user', 'bob'])).err, /no login .* of 'bob'/)
     assert.match((await run(there, ['logout', here.server.url, '--user', 'ann'])).out, /logged out/)
-    assert.match(
-      (await run(there, ['logout', 'guarded', '--user', 'ann'])).err,
-      /no login to 'guarded' of 'ann'/,
-    )
-    assert.match(
-      (await run(there, ['login', 'guarded'])).err,
-      /for clients without a name; mcps-proxy login guarded --user NAME/,
-    )
+    const { err: ofAnn } = await run(there, ['logout', 'guarded', '--user', 'ann'])
+    assert.match(ofAnn, /no login to 'guarded' of 'ann'/)
+    const { err: nameless } = await run(there, ['login', 'guarded'])
+    assert.match(nameless, /for clients without a name; mcps-proxy login guarded --user NAME/)
   })
 
   const unknown: readonly [string, RegExp][] = [

@@ -40,17 +40,14 @@ async function serving(t: Scope, fake: FakeMicrosandbox, args: readonly string[]
 const refusal = (args: readonly string[], env: object = {}): Promise<Ran> =>
   runCommand(['sandbox', ...args], { PATH: process.env['PATH'], HOME: folder, ...env })
 
-async function json(url: string, init?: RequestInit): Promise<unknown> {
-  return (await fetch(url, init)).json()
-}
+const json = async (url: string, init?: RequestInit): Promise<unknown> => (await fetch(url, init)).json()
 
-function ask(url: string, method: string, params: object = {}): Promise<unknown> {
-  return json(`${url}/mcp`, {
+const ask = (url: string, method: string, params: object = {}): Promise<unknown> =>
+  json(`${url}/mcp`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json' },
     body: message(method, 1, params),
   })
-}
 
 const call = (url: string, name: string, args: object): Promise<unknown> =>
   ask(url, 'tools/call', { name, arguments: args })
@@ -98,11 +95,8 @@ describe('mcps-proxy sandbox', () => {
       assert.equal(typeof page.version, 'string')
     }
     const preflight = await fetch(`${url}/mcp`, { headers: { origin: 'http://127.0.0.1' } })
-    assert.equal(
-      preflight.headers.get('access-control-allow-origin'),
-      null,
-      'no page may call unless asked for',
-    )
+    const allowed = preflight.headers.get('access-control-allow-origin')
+    assert.equal(allowed, null, 'no page may call unless asked for')
     await end()
   })
 
@@ -154,8 +148,7 @@ describe('mcps-proxy sandbox', () => {
     assert.equal(fake.running.size, 1, 'the session before has ended')
     const listed = await ask(url, 'tools/list')
     const names = listAt(listed, 'result', 'tools').map((tool) => at(tool, 'name'))
-    assert.deepEqual(names.slice(0, 2), ['execute_code', 'execute_command'])
-    assert.equal(names.length, 5)
+    assert.deepEqual([names.slice(0, 2), names.length], [['execute_code', 'execute_command'], 5])
     await end()
   })
 

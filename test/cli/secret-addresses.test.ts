@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { at } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
 import { libraryProxy } from '../integration/support/library.js'
@@ -37,27 +37,25 @@ test('a recording does not hold the password, the key and the header fields of -
   assert.equal(`${recorded}${spawned.stderr}`.includes('CANARY'), false)
 })
 
-describe('an address with a password, where it is a mistake, is not repeated:', () => {
-  const address = 'htps://user:CANARY-password@host/mcp?key=CANARY-key'
-  const commands: [string, (config: string) => string[], number][] = [
-    ['--check', (config) => ['--check', config], 1],
-    ['--stdio', (config) => ['--stdio', '--config', config], 2],
-    ['--http', (config) => ['--config', config], 2],
-    ['--url', () => ['--url', address], 2],
-    ['replay', () => ['replay', 'x.jsonl', '--url', address], 2],
-    ['no option', () => [address], 2],
-  ]
-  for (const [title, args, code] of commands)
-    test(title, async (t) => {
-      const config = join(scratch(t), 'config.json')
-      writeFileSync(config, JSON.stringify({ mcpServers: { a: { url: address } } }))
-      const ended = await runCommand(args(config), env)
-      assert.equal(ended.code, code)
-      const said = `${ended.out}${ended.err}`
-      assert.match(said, /address/)
-      assert.equal(said.includes('CANARY'), false, said)
-    })
-})
+const address = 'htps://user:CANARY-password@host/mcp?key=CANARY-key'
+const commands: [string, (config: string) => string[], number][] = [
+  ['--check', (config) => ['--check', config], 1],
+  ['--stdio', (config) => ['--stdio', '--config', config], 2],
+  ['--http', (config) => ['--config', config], 2],
+  ['--url', () => ['--url', address], 2],
+  ['replay', () => ['replay', 'x.jsonl', '--url', address], 2],
+  ['no option', () => [address], 2],
+]
+for (const [title, args, code] of commands)
+  test(`an address with a password, where it is a mistake, is not repeated: ${title}`, async (t) => {
+    const config = join(scratch(t), 'config.json')
+    writeFileSync(config, JSON.stringify({ mcpServers: { a: { url: address } } }))
+    const ended = await runCommand(args(config), env)
+    assert.equal(ended.code, code)
+    const said = `${ended.out}${ended.err}`
+    assert.match(said, /address/)
+    assert.equal(said.includes('CANARY'), false, said)
+  })
 
 test('a server that repeats its cookie and its session id in its own words is shown without them', async (t) => {
   const init = INIT.replace('{"tools":{}}', '{"tools":{},"resources":{},"prompts":{}}')

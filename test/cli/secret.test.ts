@@ -13,28 +13,21 @@ const run = (home: string, args: readonly string[], input = ''): Promise<Ran> =>
 describe('secret', () => {
   test('sets, lists and removes, and shows no value', async (t: Scope) => {
     const home = scratch(t)
-    assert.match(
-      (await run(home, ['secret', 'list'])).err,
-      /there is no secret; mcps-proxy secret set NAME makes one/,
-    )
+    const { err } = await run(home, ['secret', 'list'])
+    assert.match(err, /there is no secret; mcps-proxy secret set NAME makes one/)
     const set = await run(home, ['secret', 'set', 'github'], 'canary-value\n')
     assert.equal(set.code, 0)
     const file = join(home, '.mcps-proxy', 'secrets.json')
     assert.match(set.out, /^github is set, in /)
     assert.match(set.err, /no keyring of the system can be used/)
-    assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), {
-      format: 1,
-      secrets: { github: 'canary-value' },
-    })
+    const kept: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    assert.deepEqual(kept, { format: 1, secrets: { github: 'canary-value' } })
     assert.equal(statSync(file).mode & 0o777, 0o600)
     const list = await run(home, ['secret', 'list'])
     assert.deepEqual([list.code, list.out], [0, 'github\n'])
     assert.match((await run(home, ['secret', 'remove', 'githab'])).err, /did you mean "github"\?/)
-    assert.deepEqual(await run(home, ['secret', 'remove', 'github']), {
-      code: 0,
-      out: 'github is removed\n',
-      err: '',
-    })
+    const removed = await run(home, ['secret', 'remove', 'github'])
+    assert.deepEqual(removed, { code: 0, out: 'github is removed\n', err: '' })
     assert(![set, list].some(({ out, err }) => `${out}${err}`.includes('canary-value')))
   })
 

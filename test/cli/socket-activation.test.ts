@@ -113,20 +113,20 @@ describe('a gateway on a socket that it was given', { skip: process.platform ===
     }
     end.abort()
     await Promise.all(asking)
-    assert.deepEqual(
-      [...found.keys()].sort(),
-      Object.keys(clients(agent))
-        .map((title) => `${title}: 200`)
-        .sort(),
-    )
+    const wanted = Object.keys(clients(agent))
+      .map((title) => `${title}: 200`)
+      .sort()
+    assert.deepEqual([...found.keys()].sort(), wanted)
 
     // Servers get neither the variables nor the socket.
     const env = saidIn((await send(port, { body: call('env') })).body)
     const inherited = Object.keys(Object(env)).filter((name) => name.startsWith('LISTEN_'))
     assert.deepEqual(inherited, [])
     const pid = numberAt(saidIn((await send(port, { body: call('nonce') })).body), 'pid')
-    if (process.platform === 'linux')
-      assert(!filesOf(pid).includes(readlinkSync(`/proc/self/fd/${socket.fd}`)), 'the socket')
+    if (process.platform === 'linux') {
+      const files = readdirSync(`/proc/${pid}/fd`).map((name) => readlinkSync(`/proc/${pid}/fd/${name}`))
+      assert(!files.includes(readlinkSync(`/proc/self/fd/${socket.fd}`)), 'the socket')
+    }
     gateway.end()
     assert.equal(await gateway.exited, 0)
   })
@@ -164,8 +164,3 @@ describe('a gateway on a socket that it was given', { skip: process.platform ===
     assert.equal(await gateway.exited, 0)
   })
 })
-
-function filesOf(pid: number): string[] {
-  const folder = `/proc/${pid}/fd`
-  return readdirSync(folder).map((name) => readlinkSync(`${folder}/${name}`))
-}

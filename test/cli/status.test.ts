@@ -80,8 +80,7 @@ default: 1 of 2 servers ready, 2 tools, 1 client
   Ed 2, 2025-06-18, since 1970-01-01T00:00:00.000Z
 `,
     )
-    assert.equal(code, 1)
-    assert.deepEqual(seen, ['GET /api/status Bearer abcdefgh'])
+    assert.deepEqual([code, seen], [1, ['GET /api/status Bearer abcdefgh']])
   })
 
   test('without an address asks the gateway of the configuration, with its token', async (t) => {

@@ -21,9 +21,8 @@ function load(name: string, text: string | Uint8Array, env: Environment = {}): C
   return loadConfig({ path, env, home })
 }
 
-function serversOf(config: Configuration): readonly ServerConfig[] {
-  return config.schemas.get('default')?.servers ?? []
-}
+const serversOf = (config: Configuration): readonly ServerConfig[] =>
+  config.schemas.get('default')?.servers ?? []
 
 function stdio(config: Configuration, at = 0): ServerConfig & { kind: 'stdio' } {
   const server = serversOf(config)[at]
@@ -115,18 +114,16 @@ describe('a file of VS Code', () => {
     })
 })
 
-describe('a project that is not known', () => {
-  for (const name of ['plain.json', 'home/.cursor/mcp.json'])
-    test(`disables what needs it: ${name}`, () => {
-      const config = load(name, '{"mcpServers":{"s":{"command":"x","args":["${workspaceFolder}/a"]}}}')
-      assert.match(
-        stdio(config).unavailable ?? '',
-        /workspaceFolder\} is known only in a file in \.vscode or \.cursor; write the folder itself/,
-      )
-    })
-
-  test('does not hide a variable of that name', () => {
-    const text = '{"mcpServers":{"s":{"command":"x","args":["${workspaceFolder}"]}}}'
-    assert.deepEqual(stdio(load('named.json', text, { workspaceFolder: '/w' })).args, ['/w'])
+for (const name of ['plain.json', 'home/.cursor/mcp.json'])
+  test(`a project that is not known disables what needs it: ${name}`, () => {
+    const config = load(name, '{"mcpServers":{"s":{"command":"x","args":["${workspaceFolder}/a"]}}}')
+    assert.match(
+      stdio(config).unavailable ?? '',
+      /workspaceFolder\} is known only in a file in \.vscode or \.cursor; write the folder itself/,
+    )
   })
+
+test('a project that is not known does not hide a variable of that name', () => {
+  const text = '{"mcpServers":{"s":{"command":"x","args":["${workspaceFolder}"]}}}'
+  assert.deepEqual(stdio(load('named.json', text, { workspaceFolder: '/w' })).args, ['/w'])
 })

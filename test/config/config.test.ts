@@ -16,9 +16,8 @@ import { readJson } from '../../src/config/json-syntax.js'
 const folder = mkdtempSync(join(tmpdir(), 'mcps-config-'))
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 
-function read(value: unknown, env: Environment = {}): Configuration {
-  return resolveConfig(value, { source: 'memory', folder: '/work', env, home: '/home/me' })
-}
+const read = (value: unknown, env: Environment = {}): Configuration =>
+  resolveConfig(value, { source: 'memory', folder: '/work', env, home: '/home/me' })
 
 const hash = 'ab'.repeat(32)
 
@@ -32,11 +31,8 @@ function failureOf(run: () => unknown): ConfigError {
   return assert.fail('expected a ConfigError')
 }
 
-function problemsOf(value: unknown, env: Environment = {}): string[] {
-  return failureOf(() => read(value, env)).problems.map(
-    ({ path, problem, hint }) => `${path}|${problem}|${hint}`,
-  )
-}
+const problemsOf = (value: unknown, env: Environment = {}): string[] =>
+  failureOf(() => read(value, env)).problems.map(({ path, problem, hint }) => `${path}|${problem}|${hint}`)
 
 const file = (name: string, text: string | Uint8Array, mode = 0o600): string => {
   const path = join(folder, name)
@@ -154,8 +150,7 @@ describe('a configuration', () => {
       maxFiles: 3,
       console: false,
     })
-    assert.deepEqual([config.startupGraceMs, config.processesMax], [50, 7])
-    assert.deepEqual(config.limits, full.limits)
+    assert.deepEqual([config.startupGraceMs, config.processesMax, config.limits], [50, 7, full.limits])
     const { payloads, methods, onError, maxFiles } = full.audit
     assert.deepEqual(config.audit, {
       payloads,
@@ -218,8 +213,7 @@ describe('a configuration', () => {
 
   test('has the documented defaults', () => {
     const config = read({ mcpServers: { s: one } })
-    assert.equal(config.server.port, 3095)
-    assert.equal(config.server.host, '127.0.0.1')
+    assert.deepEqual([config.server.port, config.server.host], [3095, '127.0.0.1'])
     assert.equal(config.server.name, 'mcps-proxy')
     assert.deepEqual([config.server.drainTimeoutMs, config.processesMax], [undefined, undefined])
     assert.equal(config.startupGraceMs, undefined)
@@ -280,10 +274,8 @@ describe('a configuration', () => {
     const [now, before] = ['k'.repeat(16), 'b'.repeat(16)]
     const value = { mcpServers: { s: one }, server: { stateKey: '${K}', previousStateKey: before } }
     assert.deepEqual(read(value, { K: now }).server.stateKeys, [now, before])
-    assert.deepEqual(read(value, { K: now, MCPS_PROXY_STATE_KEY: 'e'.repeat(16) }).server.stateKeys, [
-      'e'.repeat(16),
-      before,
-    ])
+    const overridden = read(value, { K: now, MCPS_PROXY_STATE_KEY: 'e'.repeat(16) }).server.stateKeys
+    assert.deepEqual(overridden, ['e'.repeat(16), before])
     assert.deepEqual(read({ mcpServers: { s: one } }).server.stateKeys, [])
     assert.deepEqual(problemsOf(value), [
       'server.stateKey|has no value: variable K is not set|set it, or remove the key',
@@ -318,67 +310,61 @@ test('the name of a server is no secret', () => {
   assert.deepEqual(secretsIn(read({ mcpServers: { postgres: { ...one, env } } })), ['hunter22'])
 })
 
-describe('an audit', () => {
-  const cases = [
-    ['stderr', undefined],
-    ['/a.jsonl', '/a.jsonl'],
-    [{ file: 'stderr' }, undefined],
-  ] as const
-  for (const [audit, wanted] of cases)
-    test(`is ${JSON.stringify(audit)}`, () => {
-      const { audit: config } = read({ mcpServers: {}, audit })
-      const methods = ['tools/call', 'prompts/get', 'resources/read']
-      assert.deepEqual(config, {
-        file: wanted,
-        payloads: false,
-        methods,
-        onError: 'continue',
-        maxSizeBytes: 10_485_760,
-        maxFiles: 5,
-      })
+const cases = [
+  ['stderr', undefined],
+  ['/a.jsonl', '/a.jsonl'],
+  [{ file: 'stderr' }, undefined],
+] as const
+for (const [audit, wanted] of cases)
+  test(`an audit is ${JSON.stringify(audit)}`, () => {
+    const { audit: config } = read({ mcpServers: {}, audit })
+    const methods = ['tools/call', 'prompts/get', 'resources/read']
+    assert.deepEqual(config, {
+      file: wanted,
+      payloads: false,
+      methods,
+      onError: 'continue',
+      maxSizeBytes: 10_485_760,
+      maxFiles: 5,
     })
-})
+  })
 
 test('a limit is for every client and every tool, and lets as many calls come at once as in a minute', () => {
   const { limits } = read({ mcpServers: {}, limits: [{ perMinute: 3 }] })
   assert.deepEqual(limits, [{ principal: undefined, tools: ['*'], perMinute: 3, burst: 3, each: false }])
 })
 
-describe('problems', () => {
-  test('never repeat a secret', () => {
-    const error = failureOf(() =>
-      read({ mcpServers: { a: { ...one, args: ['s3cret\0'], env: { K: 5551234, L: ['s3cret'] } } } }),
-    )
-    assert.doesNotMatch(error.message, /s3cret|5551234/)
-  })
-
-  test('cannot write to a terminal', () => {
-    const error = failureOf(() =>
-      read({ mcpServers: { 'a\u001b[31m\u202e': { command: '\u001b]0;x', url: 1 } } }),
-    )
-    // oxlint-disable-next-line no-control-regex
-    assert.doesNotMatch(error.message, /[\u0000-\u0009\u000b-\u001f\u202e]/)
-  })
+test('problems never repeat a secret', () => {
+  const error = failureOf(() =>
+    read({ mcpServers: { a: { ...one, args: ['s3cret\0'], env: { K: 5551234, L: ['s3cret'] } } } }),
+  )
+  assert.doesNotMatch(error.message, /s3cret|5551234/)
 })
 
-describe('a schema by name', () => {
-  test('is found', () => assert.equal(selectSchema(read(full), 'default').name, 'default'))
-
-  const cases: [string, RegExp][] = [
-    [
-      'workspace',
-      /group "workspace" is disabled; there is default; for example: mcps-proxy stdio --schema default$/m,
-    ],
-    ['defualt', /"defualt" does not exist; did you mean "default"\?; for example: /],
-    ['__proto__', /does not exist/],
-  ]
-  for (const [name, want] of cases)
-    test(`${name} is refused with the names there are`, () => {
-      const error = failureOf(() => selectSchema(read(full), name))
-      assert.equal(error.code, 'CONFIG_SCHEMA')
-      assert.match(error.message, want)
-    })
+test('problems cannot write to a terminal', () => {
+  const error = failureOf(() =>
+    read({ mcpServers: { 'a\u001b[31m\u202e': { command: '\u001b]0;x', url: 1 } } }),
+  )
+  // oxlint-disable-next-line no-control-regex
+  assert.doesNotMatch(error.message, /[\u0000-\u0009\u000b-\u001f\u202e]/)
 })
+
+test('a schema is found by its name', () => assert.equal(selectSchema(read(full), 'default').name, 'default'))
+
+const unusable: [string, RegExp][] = [
+  [
+    'workspace',
+    /group "workspace" is disabled; there is default; for example: mcps-proxy stdio --schema default$/m,
+  ],
+  ['defualt', /"defualt" does not exist; did you mean "default"\?; for example: /],
+  ['__proto__', /does not exist/],
+]
+for (const [name, want] of unusable)
+  test(`the schema ${name} is refused with the names there are`, () => {
+    const error = failureOf(() => selectSchema(read(full), name))
+    assert.equal(error.code, 'CONFIG_SCHEMA')
+    assert.match(error.message, want)
+  })
 
 describe('the file', () => {
   const text = JSON.stringify({ mcpServers: { s: one } })

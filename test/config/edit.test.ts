@@ -220,10 +220,8 @@ describe('the commands', () => {
     writeFileSync(marked, '\ufeff{"mcpServers":{}}')
     writeFileSync(wide, Buffer.from('\ufeff{"mcpServers":{}}', 'utf16le'))
     assert.equal((await inHome(home, 'add', 's', '--config', marked, '--', 'x')).code, 0)
-    assert.match(
-      (await inHome(home, 'add', 's', '--config', wide, '--', 'x')).err,
-      /is not UTF-8 text; save it as UTF-8/,
-    )
+    const { err: refusal } = await inHome(home, 'add', 's', '--config', wide, '--', 'x')
+    assert.match(refusal, /is not UTF-8 text; save it as UTF-8/)
   })
 
   test('the file is found as a start finds it: ~ is the home folder', async (t) => {

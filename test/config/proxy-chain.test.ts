@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, describe, test } from 'node:test'
+import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { loopProblems, selfStartVariables, refuseLoop } from '../../src/config/proxy-chain.js'
 import { resolveConfig } from '../../src/config/config.js'
@@ -39,20 +39,18 @@ const cases: readonly (readonly [
   ['the variable is very long', file, 'x '.repeat(50_000), /th proxy in a chain/],
 ]
 
-describe('a start below other proxies', () => {
-  for (const [title, source, above, problem] of cases)
-    test(`${problem === undefined ? 'goes on' : 'is refused'} where ${title}`, () => {
-      const env = { MCPS_PROXY_CHAIN: above }
-      const start = (): void => refuseLoop(of(source), ['default'], env)
-      if (problem === undefined) start()
-      else assert.throws(start, problem)
-      const told = loopProblems(of(source), ['default'], env).map((each) => `${each.problem}; ${each.hint}`)
-      assert.equal(told.length, problem === undefined ? 0 : 1)
-    })
-
-  test('gives its servers the chain with its own schema at the end', () => {
-    const above = link('/a.json')
-    const marks = selfStartVariables(of(alias), 'b', { MCPS_PROXY_CHAIN: above })
-    assert.deepEqual(marks, { MCPS_PROXY_CHAIN: `${above} ${link(file, 'b')}` })
+for (const [title, source, above, problem] of cases)
+  test(`a start below proxies ${problem === undefined ? 'goes on' : 'is refused'} where ${title}`, () => {
+    const env = { MCPS_PROXY_CHAIN: above }
+    const start = (): void => refuseLoop(of(source), ['default'], env)
+    if (problem === undefined) start()
+    else assert.throws(start, problem)
+    const told = loopProblems(of(source), ['default'], env).map((each) => `${each.problem}; ${each.hint}`)
+    assert.equal(told.length, problem === undefined ? 0 : 1)
   })
+
+test('a start below proxies gives its servers the chain with its own schema at the end', () => {
+  const above = link('/a.json')
+  const marks = selfStartVariables(of(alias), 'b', { MCPS_PROXY_CHAIN: above })
+  assert.deepEqual(marks, { MCPS_PROXY_CHAIN: `${above} ${link(file, 'b')}` })
 })

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { resolveConfig } from '../../src/config/config.js'
 import { configJsonSchema } from '../../src/config/json-schema.js'
@@ -68,32 +68,28 @@ const validate = new Ajv2020({ strict: true, strictRequired: false, allErrors: t
   ...configJsonSchema(),
 })
 
-describe('a configuration', () => {
-  for (const row of rowsOf<Judged>('problems.jsonl')) {
-    const { title, problems = [], warnings, editor } = row
-    test(`${title}: ${JSON.stringify(row.server ?? row.value).slice(0, 60)}`, () => {
-      const found = judged(row)
-      assert.deepEqual(found.problems, problems)
-      if (warnings !== undefined || problems.length === 0) assert.deepEqual(found.warnings, warnings ?? [])
-      const isRight = problems.length === 0 && warnings === undefined
-      assert.equal(validate(valueOf(row)), isRight || editor === true, 'what an editor says')
-    })
-  }
-})
+for (const row of rowsOf<Judged>('problems.jsonl')) {
+  const { title, problems = [], warnings, editor } = row
+  test(`a configuration: ${title}: ${JSON.stringify(row.server ?? row.value).slice(0, 60)}`, () => {
+    const found = judged(row)
+    assert.deepEqual(found.problems, problems)
+    if (warnings !== undefined || problems.length === 0) assert.deepEqual(found.warnings, warnings ?? [])
+    const isRight = problems.length === 0 && warnings === undefined
+    assert.equal(validate(valueOf(row)), isRight || editor === true, 'what an editor says')
+  })
+}
 
 const plain = (_key: string, value: unknown): unknown =>
   value instanceof Map ? Object.fromEntries(value) : value
 
-describe('a server', () => {
-  for (const row of rowsOf<Settled>('settings.jsonl'))
-    test(`${row.title}: ${JSON.stringify(row.server).slice(0, 60)}`, () => {
-      const [server] = resolved(row).schemas.get('default')?.servers ?? []
-      const settings = parsed(JSON.stringify(server, plain))
-      for (const [path, want] of Object.entries(row.is))
-        assert.deepEqual(at(settings, ...path.split('.')) ?? null, want, path)
-      assert.equal(validate(valueOf(row)), row.editor ?? true, 'what an editor says')
-    })
-})
+for (const row of rowsOf<Settled>('settings.jsonl'))
+  test(`a server: ${row.title}: ${JSON.stringify(row.server).slice(0, 60)}`, () => {
+    const [server] = resolved(row).schemas.get('default')?.servers ?? []
+    const settings = parsed(JSON.stringify(server, plain))
+    for (const [path, want] of Object.entries(row.is))
+      assert.deepEqual(at(settings, ...path.split('.')) ?? null, want, path)
+    assert.equal(validate(valueOf(row)), row.editor ?? true, 'what an editor says')
+  })
 
 test('config.schema.json and docs/configuration.md are what `node scripts/config-schema.mjs` writes, and every key has a sentence', () => {
   const { status, stderr } = spawnSync(process.execPath, ['scripts/config-schema.mjs', '--check'], {

@@ -1,7 +1,7 @@
 // Two servers list different apps under one `ui://` address: a client gets the app of the tool that it called.
 
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { at, listAt } from './support/json.js'
 import { type Act, enter, handshake, scripted, toolChanges } from './support/scripted.js'
 
@@ -29,37 +29,35 @@ const late: Act = (method, child, params) => {
   return isLate ? { afterMs: 5000, result } : result
 }
 
-describe('an address of an app that two servers list', () => {
-  test('leads to the server whose tool names it', async (t) => {
-    const proxy = await scripted(t, { a: {}, b: {} }, app)
-    const { client } = await enter(proxy)
-    const tools = await client.request('tools/list')
-    const meta = (index: number): unknown => at(tools.value, 'result', 'tools', index, '_meta')
-    assert.deepEqual(meta(0), { ui: { resourceUri: page }, 'ui/resourceUri': page })
-    assert.deepEqual(meta(1), { ui: { resourceUri: apart }, 'ui/resourceUri': apart })
-    const resources = listAt(await client.request('resources/list'), 'value', 'result', 'resources')
-    const uris = resources.map((each) => at(each, 'uri'))
-    assert.deepEqual(uris, [page, 'file:///same', apart])
-    for (const [uri, name] of [
-      [page, 'a'],
-      [apart, 'b'],
-    ] as const) {
-      const read = await client.request('resources/read', { uri })
-      assert.deepEqual(at(read.value, 'result', 'contents', 0), { uri, text: `of ${name}` })
-      const called = await client.call(`${name}__t`)
-      assert.equal(at(called.value, 'result', 'content', 0, 'uri'), uri)
-      assert.equal(at(called.value, 'result', 'content', 1, 'text'), `"uri":"${page}"`)
-    }
-  })
+test('the address of an app of two servers leads to the server whose tool names it', async (t) => {
+  const proxy = await scripted(t, { a: {}, b: {} }, app)
+  const { client } = await enter(proxy)
+  const tools = await client.request('tools/list')
+  const meta = (index: number): unknown => at(tools.value, 'result', 'tools', index, '_meta')
+  assert.deepEqual(meta(0), { ui: { resourceUri: page }, 'ui/resourceUri': page })
+  assert.deepEqual(meta(1), { ui: { resourceUri: apart }, 'ui/resourceUri': apart })
+  const resources = listAt(await client.request('resources/list'), 'value', 'result', 'resources')
+  const uris = resources.map((each) => at(each, 'uri'))
+  assert.deepEqual(uris, [page, 'file:///same', apart])
+  for (const [uri, name] of [
+    [page, 'a'],
+    [apart, 'b'],
+  ] as const) {
+    const read = await client.request('resources/read', { uri })
+    assert.deepEqual(at(read.value, 'result', 'contents', 0), { uri, text: `of ${name}` })
+    const called = await client.call(`${name}__t`)
+    assert.equal(at(called.value, 'result', 'content', 0, 'uri'), uri)
+    assert.equal(at(called.value, 'result', 'content', 1, 'text'), `"uri":"${page}"`)
+  }
+})
 
-  test('changes a list of tools that the client has before the second server has listed its resources', async (t) => {
-    const it = await scripted(t, { a: {}, b: {} }, late)
-    const party = await enter(it)
-    const listed = async (): Promise<unknown> =>
-      at((await party.client.request('tools/list')).value, 'result', 'tools', 1, '_meta', 'ui', 'resourceUri')
-    assert.equal(await listed(), page)
-    await it.runtime.pass(6000)
-    assert.equal(toolChanges(party), 1)
-    assert.equal(await listed(), apart)
-  })
+test('an app of two servers changes the list of a client before the second one has listed', async (t) => {
+  const it = await scripted(t, { a: {}, b: {} }, late)
+  const party = await enter(it)
+  const listed = async (): Promise<unknown> =>
+    at((await party.client.request('tools/list')).value, 'result', 'tools', 1, '_meta', 'ui', 'resourceUri')
+  assert.equal(await listed(), page)
+  await it.runtime.pass(6000)
+  assert.equal(toolChanges(party), 1)
+  assert.equal(await listed(), apart)
 })

@@ -318,8 +318,7 @@ test('the current token: one fetch for all that wait, renewed before its end, an
     (message) => told.push(message),
   )
   const [a, b] = await Promise.all([held.credential(), held.credential()])
-  assert.deepEqual([a, fetched], [b, 1])
-  assert.deepEqual(told, ['an ID token for 3600 s was fetched in 0 ms'])
+  assert.deepEqual([a, fetched, told], [b, 1, ['an ID token for 3600 s was fetched in 0 ms']])
   now = 3_600_000 - 60_001
   assert.equal(await held.credential(), a)
   now = 3_600_000 - 60_000
@@ -335,35 +334,33 @@ test('the current token: one fetch for all that wait, renewed before its end, an
   assert.equal(fetched, 3)
 })
 
-describe('a fetch', () => {
-  test('that never ends fails those that wait, and the next call has another one', async () => {
-    const due: (() => void)[] = []
-    const clocks = {
-      now: () => 0,
-      wallNow: () => 0,
-      setTimer: (ms: number, fire: () => void) => {
-        if (ms === 20_000) due.push(fire)
-        return { cancel: () => undefined }
-      },
-    }
-    const answers = [new Promise<string>(() => {}), Promise.resolve(token(3600))]
-    const held = new IdTokenCredentials('Authorization', () => answers.shift() ?? Promise.reject(), clocks)
-    const waiting = [held.credential(), held.credential()]
-    for (const fire of due) fire()
-    const why = { code: 'TRANSPORT_TOKEN', message: 'no ID token within 20 s' }
-    for (const each of waiting) await assert.rejects(async () => each, why)
-    assert.match((await held.credential()).fields[1] ?? '', /^Bearer /)
-  })
+test('a fetch that never ends fails those that wait, and the next call has another one', async () => {
+  const due: (() => void)[] = []
+  const clocks = {
+    now: () => 0,
+    wallNow: () => 0,
+    setTimer: (ms: number, fire: () => void) => {
+      if (ms === 20_000) due.push(fire)
+      return { cancel: () => undefined }
+    },
+  }
+  const answers = [new Promise<string>(() => {}), Promise.resolve(token(3600))]
+  const held = new IdTokenCredentials('Authorization', () => answers.shift() ?? Promise.reject(), clocks)
+  const waiting = [held.credential(), held.credential()]
+  for (const fire of due) fire()
+  const why = { code: 'TRANSPORT_TOKEN', message: 'no ID token within 20 s' }
+  for (const each of waiting) await assert.rejects(async () => each, why)
+  assert.match((await held.credential()).fields[1] ?? '', /^Bearer /)
+})
 
-  test('by a clock that is wrong is not made for every call', async () => {
-    let fetched = 0
-    const clocks = { ...testTimers, now: () => 0, wallNow: () => 7_200_000 }
-    const fetchOne = async (): Promise<string> => token(3600 + fetched++)
-    const held = new IdTokenCredentials('Authorization', fetchOne, clocks)
-    const first = await held.credential()
-    assert.equal(await held.credential(), first)
-    assert.equal(fetched, 1)
-  })
+test('a fetch by a clock that is wrong is not made for every call', async () => {
+  let fetched = 0
+  const clocks = { ...testTimers, now: () => 0, wallNow: () => 7_200_000 }
+  const fetchOne = async (): Promise<string> => token(3600 + fetched++)
+  const held = new IdTokenCredentials('Authorization', fetchOne, clocks)
+  const first = await held.credential()
+  assert.equal(await held.credential(), first)
+  assert.equal(fetched, 1)
 })
 
 describe('mcps-proxy --url', () => {
@@ -397,8 +394,7 @@ describe('mcps-proxy --url', () => {
       await spawned.client.open()
       // An empty list would look as if the service had no tools.
       for (const { value } of [await spawned.client.call('x'), await spawned.client.request('tools/list')]) {
-        const error = [at(value, 'error', 'code'), at(value, 'error', 'data', 'status')]
-        assert.deepEqual(error, [-32603, status])
+        assert.deepEqual([at(value, 'error', 'code'), at(value, 'error', 'data', 'status')], [-32603, status])
         assert.match(textAt(value, 'error', 'message'), why)
         if (status === 403) assert.equal(at(value, 'error', 'data', 'body'), 'Error: Forbidden')
       }
@@ -439,8 +435,7 @@ describe('mcps-proxy --url', () => {
     await spawned.client.open()
     const heard = await spawned.client.call('work')
     assert.notEqual(at(heard.value, 'result'), undefined, heard.text)
-    assert.equal(google.issued.length, 1)
-    assert.deepEqual([asked, proxy.sockets.size], [[], 0])
+    assert.deepEqual([google.issued.length, asked, proxy.sockets.size], [1, [], 0])
   })
 
   const refused: [title: string, url: string, why: RegExp][] = [

@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { at, parsed, textAt } from './support/json.js'
 import { cli, itServer } from './support/programs.js'
 import { type Scope, type Servers, configFile, scratch, spawnProxy } from './support/spawned.js'
@@ -22,8 +22,8 @@ function start(scope: Scope, servers: Servers, level: string) {
 }
 
 /** `level service message` of each record; what differs from run to run is left out. */
-function told(records: readonly unknown[]): string[] {
-  return records
+const told = (records: readonly unknown[]): string[] =>
+  records
     .filter((record) => at(record, 'details', 'stream') !== 'stderr')
     .map((record) =>
       [textAt(record, 'level'), service(record), textAt(record, 'message')]
@@ -31,12 +31,10 @@ function told(records: readonly unknown[]): string[] {
         .replaceAll(/\d+(?:\.\d)? (?:ms|s)\b/g, 'N ms')
         .replaceAll(/\d+ tools/g, 'N tools'),
     )
-}
 
 /** Which server a record is about. */
-function service(record: unknown): string {
-  return at(record, 'service') === undefined ? '-' : textAt(record, 'service')
-}
+const service = (record: unknown): string =>
+  at(record, 'service') === undefined ? '-' : textAt(record, 'service')
 
 test('the log of the command tells of the configuration first, then of servers, clients and failed calls, and of no call that is well', async (t) => {
   const { run, records } = start(t, { a: itServer({}, { timeout: 2000, restartDelay: 10 }) }, 'info')
@@ -66,30 +64,28 @@ test('the log of the command tells of the configuration first, then of servers, 
   assert.equal(run.stderr.includes('\u001b[31m'), false, 'nothing of a stranger gets raw to a terminal')
 })
 
-describe('a log to stdout', () => {
-  const cases = [
-    [
-      'is written where stdout carries no protocol',
-      ['--http', '--port', '0'],
-      /"message":"configuration in force/,
-    ],
-    ['is an error where it does', ['--stdio'], undefined],
-  ] as const
-  for (const [title, args, want] of cases)
-    test(title, async (t) => {
-      const out = join(scratch(t), 'out')
-      const config = configFile(t, {}, { logging: { file: '/dev/stdout', maxSize: 1024 } })
-      const stdout = openSync(out, 'a')
-      const child = spawn(process.execPath, [cli, ...args, '--config', config], {
-        stdio: ['pipe', stdout, 'pipe'],
-      })
-      closeSync(stdout)
-      t.after(() => child.kill('SIGKILL'))
-      let stderr = ''
-      child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
-      const written = (): string => readFileSync(out, 'utf8')
-      const refusal = /log file \/dev\/stdout: cannot be written: it is the stdout of this process/
-      await until(() => (want === undefined ? refusal.test(stderr) : want.test(written())))
-      assert.equal(want === undefined ? written() : refusal.test(stderr), want === undefined ? '' : false)
+const cases = [
+  [
+    'is written where stdout carries no protocol',
+    ['--http', '--port', '0'],
+    /"message":"configuration in force/,
+  ],
+  ['is an error where it does', ['--stdio'], undefined],
+] as const
+for (const [title, args, want] of cases)
+  test(`a log to stdout: ${title}`, async (t) => {
+    const out = join(scratch(t), 'out')
+    const config = configFile(t, {}, { logging: { file: '/dev/stdout', maxSize: 1024 } })
+    const stdout = openSync(out, 'a')
+    const child = spawn(process.execPath, [cli, ...args, '--config', config], {
+      stdio: ['pipe', stdout, 'pipe'],
     })
-})
+    closeSync(stdout)
+    t.after(() => child.kill('SIGKILL'))
+    let stderr = ''
+    child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+    const written = (): string => readFileSync(out, 'utf8')
+    const refusal = /log file \/dev\/stdout: cannot be written: it is the stdout of this process/
+    await until(() => (want === undefined ? refusal.test(stderr) : want.test(written())))
+    assert.equal(want === undefined ? written() : refusal.test(stderr), want === undefined ? '' : false)
+  })

@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { before, describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
 import type { Heard, RawClient } from './support/client.js'
-import { at, numberAt, textAt } from './support/json.js'
+import { at, errorOf, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { type ServerEntry, nodeProgram } from './support/programs.js'
 import { suiteScope } from '../support/scope.js'
@@ -70,11 +70,6 @@ const about = (c: RawClient, what: string, taskId: string, more: object = {}): P
 const statusOf = async (c: RawClient, id: string): Promise<string> =>
   textAt((await about(c, 'get', id)).value, 'result', 'status')
 
-const errorOf = ({ value }: Heard): [code: number, message: string] => [
-  numberAt(value, 'error', 'code'),
-  textAt(value, 'error', 'message'),
-]
-
 const notFound = (id: string): [number, string] => [-32602, `Task '${id}' not found`]
 
 const extensionsOf = async (c: RawClient): Promise<unknown> =>
@@ -134,41 +129,38 @@ describe('the extension', () => {
 
   test('a client of a session has nothing of it', async () => {
     const c = await attach()
-    const opened = await c.open(declares, '2025-11-25')
-    assert.equal(at(opened, 'capabilities', 'extensions'), undefined)
+    assert.equal(at(await c.open(declares, '2025-11-25'), 'capabilities', 'extensions'), undefined)
     assert.equal(textAt((await c.call('a__work')).value, 'result', 'content', 0, 'text'), 'at once')
     assert.match(errorOf(await c.call('a__forged'))[1], /^'a' has given a result of the type 'task'/)
   })
 })
 
-describe('the tasks of one principal', () => {
-  test('are nothing to another one', async () => {
-    const [owner, other] = [await attach(), await attach()]
-    const id = await begun(owner, 'a__work')
-    for (const what of ['get', 'update', 'cancel'])
-      assert.deepEqual(errorOf(await about(other, what, id)), notFound(id))
-    assert.deepEqual(errorOf(await about(other, 'get', 'before')), notFound('before'))
-    assert.match(
-      errorOf(await call(other, 'a__work', { id }))[1],
-      /which is the id of a task of 'a' that is not/,
-    )
-    assert.equal(await statusOf(owner, id), 'working')
-    const heard = await ask(other, 'subscriptions/listen', { notifications: { taskIds: [id] } })
-    assert.equal(textAt(heard.value, 'result', 'resultType'), 'complete', 'there is nothing to hear')
-  })
+test('tasks of a principal are nothing to another one', async () => {
+  const [owner, other] = [await attach(), await attach()]
+  const id = await begun(owner, 'a__work')
+  for (const what of ['get', 'update', 'cancel'])
+    assert.deepEqual(errorOf(await about(other, what, id)), notFound(id))
+  assert.deepEqual(errorOf(await about(other, 'get', 'before')), notFound('before'))
+  assert.match(
+    errorOf(await call(other, 'a__work', { id }))[1],
+    /which is the id of a task of 'a' that is not/,
+  )
+  assert.equal(await statusOf(owner, id), 'working')
+  const heard = await ask(other, 'subscriptions/listen', { notifications: { taskIds: [id] } })
+  assert.equal(textAt(heard.value, 'result', 'resultType'), 'complete', 'there is nothing to hear')
+})
 
-  test('have a limit: what is over makes room, or what was asked about longest ago', async (t) => {
-    const servers = { a: server({ TASKS: 'a' }), b: server({ TASKS: 'b' }) }
-    const c = await (await clientsOf(t, servers, { tasksMax: 2 }))()
-    await begun(c, 'a__work')
-    await begun(c, 'b__work')
-    assert.equal(await statusOf(c, 'a1'), 'working')
-    await begun(c, 'a__work')
-    assert.deepEqual(errorOf(await about(c, 'get', 'b1')), notFound('b1'))
-    await about(c, 'cancel', 'a2')
-    await begun(c, 'b__work')
-    assert.deepEqual([await statusOf(c, 'a1'), await statusOf(c, 'b2')], ['working', 'working'])
-  })
+test('tasks of a principal have a limit: one that is over makes room, or the longest unasked', async (t) => {
+  const servers = { a: server({ TASKS: 'a' }), b: server({ TASKS: 'b' }) }
+  const c = await (await clientsOf(t, servers, { tasksMax: 2 }))()
+  await begun(c, 'a__work')
+  await begun(c, 'b__work')
+  assert.equal(await statusOf(c, 'a1'), 'working')
+  await begun(c, 'a__work')
+  assert.deepEqual(errorOf(await about(c, 'get', 'b1')), notFound('b1'))
+  await about(c, 'cancel', 'a2')
+  await begun(c, 'b__work')
+  assert.deepEqual([await statusOf(c, 'a1'), await statusOf(c, 'b2')], ['working', 'working'])
 })
 
 const listen = (c: RawClient, id: string, taskIds: string[]): void =>
@@ -182,42 +174,40 @@ const acknowledged = (c: RawClient, id: string): Promise<Heard> =>
 const told = (one: RawClient): unknown[] =>
   one.heard.filter(({ value }) => at(value, 'method') === 'notifications/tasks')
 
-describe('who listens for tasks', () => {
-  test('is told which of them it hears of, and then of each state', async () => {
-    const [c, other] = [await attach(), await attach()]
-    const [first, second, third] = [
-      await begun(c, 'a__work'),
-      await begun(c, 'b__work'),
-      await begun(c, 'b__work'),
-    ]
-    const theirs = await begun(other, 'b__work')
-    listen(c, 'all', [first, second, theirs, 'never'])
-    listen(other, 'own', [theirs])
-    const heard = await acknowledged(c, 'all')
-    assert.deepEqual(at(heard.value, 'params', 'notifications'), { taskIds: [first, second] })
-    await acknowledged(other, 'own')
-    await call(c, 'a__finish', { id: first })
-    for (const id of [second, third, theirs]) await call(c, 'b__finish', { id })
-    for (const id of [first, second]) {
-      const told = await c.notification('notifications/tasks', (params) => at(params, 'taskId') === id)
-      assert.equal(at(told.value, 'params', '_meta', metaKey('subscriptionId')), 'all')
-      assert.equal(textAt(told.value, 'params', 'result', 'content', 0, 'text'), `done ${id}`)
-      assert.match(told.text, /"x-odd":"1.0"/)
-    }
-    await other.notification('notifications/tasks', (params) => at(params, 'taskId') === theirs)
-    assert.deepEqual([told(c).length, told(other).length], [2, 1])
-  })
+test('a listener for tasks is told which of them it hears of, and then of each state', async () => {
+  const [c, other] = [await attach(), await attach()]
+  const [first, second, third] = [
+    await begun(c, 'a__work'),
+    await begun(c, 'b__work'),
+    await begun(c, 'b__work'),
+  ]
+  const theirs = await begun(other, 'b__work')
+  listen(c, 'all', [first, second, theirs, 'never'])
+  listen(other, 'own', [theirs])
+  const heard = await acknowledged(c, 'all')
+  assert.deepEqual(at(heard.value, 'params', 'notifications'), { taskIds: [first, second] })
+  await acknowledged(other, 'own')
+  await call(c, 'a__finish', { id: first })
+  for (const id of [second, third, theirs]) await call(c, 'b__finish', { id })
+  for (const id of [first, second]) {
+    const told = await c.notification('notifications/tasks', (params) => at(params, 'taskId') === id)
+    assert.equal(at(told.value, 'params', '_meta', metaKey('subscriptionId')), 'all')
+    assert.equal(textAt(told.value, 'params', 'result', 'content', 0, 'text'), `done ${id}`)
+    assert.match(told.text, /"x-odd":"1.0"/)
+  }
+  await other.notification('notifications/tasks', (params) => at(params, 'taskId') === theirs)
+  assert.deepEqual([told(c).length, told(other).length], [2, 1])
+})
 
-  test('hears of them again when the server was started anew, as far as it still has them', async () => {
-    const c = await attach()
-    // The client listens once the server has started, since `listen` does not wait for a start.
-    await begun(c, 'mortal__work', { id: 'before' })
-    listen(c, 'old', ['before'])
-    await acknowledged(c, 'old')
-    await call(c, 'mortal__die')
-    for (let heard = 0; heard === 0;) {
-      await call(c, 'mortal__finish', { id: 'before' })
-      heard = c.count((value) => at(value, 'method') === 'notifications/tasks')
-    }
-  })
+test('a listener for tasks hears of those that a server still has after it was started anew', async () => {
+  const c = await attach()
+  // The client listens once the server has started, since `listen` does not wait for a start.
+  await begun(c, 'mortal__work', { id: 'before' })
+  listen(c, 'old', ['before'])
+  await acknowledged(c, 'old')
+  await call(c, 'mortal__die')
+  for (let heard = 0; heard === 0;) {
+    await call(c, 'mortal__finish', { id: 'before' })
+    heard = c.count((value) => at(value, 'method') === 'notifications/tasks')
+  }
 })

@@ -1,7 +1,7 @@
 // The events of a proxy for the program that embeds it.
 
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { type SessionEvent, httpServer } from '../../src/index.js'
 import type { ListsEvent, ServerEvent } from '../../src/index.js'
 import { said } from './support/client.js'
@@ -31,8 +31,7 @@ test('server events tell of a start, a crash, the start after it, and the end', 
   const order = ofA.map(({ state }) => state)
   assert.deepEqual(order, ['starting', 'ready', 'failed', 'starting', 'ready', 'stopped'])
   const [starting, ready, failed, , again, stopped] = ofA
-  assert.equal(starting?.schema, 'default')
-  assert.equal(starting?.kind, 'stdio')
+  assert.deepEqual([starting?.schema, starting?.kind], ['default', 'stdio'])
   assert.deepEqual([starting?.pid, ready?.pid, failed?.pid], [pid, pid, pid])
   assert(ready?.state === 'ready' && again?.state === 'ready')
   assert.deepEqual([ready.revision, ready.restarts, again.restarts], ['2025-11-25', 0, 1])
@@ -44,45 +43,42 @@ test('server events tell of a start, a crash, the start after it, and the end', 
   assert.deepEqual(states(servers, 'b'), ['starting', 'ready', 'stopped'])
 })
 
-describe('events of the proxy', () => {
-  test('lists, reload and close', async (t) => {
-    const { proxy, attach } = await libraryProxy(t, { a })
-    const lists: ListsEvent[] = []
-    proxy.on('lists', (event) => lists.push(event))
-    const reloads: unknown[] = []
-    const closes: unknown[] = []
-    proxy.on('reload', (event) => reloads.push(event))
-    proxy.on('close', (event) => closes.push(event))
-    const { client } = await attach()
-    await client.open()
-    await client.request('tools/list')
-    await until(() => lists.some(({ changed }) => changed.includes('tools')))
-    assert.equal(lists[0]?.server, 'a')
-    assert((lists[0]?.counts.tools ?? 0) > 10)
-    assert((lists[0]?.bytes.tools ?? 0) > 500)
-    await proxy.reload({ mcpServers: { a, b } })
-    assert.deepEqual(reloads, [{ schema: 'default', added: ['b'], replaced: [], removed: [], kept: ['a'] }])
-    await proxy.close()
-    assert.deepEqual(closes, [{ schema: 'default' }])
-  })
+test('events: lists, reload and close', async (t) => {
+  const { proxy, attach } = await libraryProxy(t, { a })
+  const lists: ListsEvent[] = []
+  proxy.on('lists', (event) => lists.push(event))
+  const reloads: unknown[] = []
+  const closes: unknown[] = []
+  proxy.on('reload', (event) => reloads.push(event))
+  proxy.on('close', (event) => closes.push(event))
+  const { client } = await attach()
+  await client.open()
+  await client.request('tools/list')
+  await until(() => lists.some(({ changed }) => changed.includes('tools')))
+  assert.equal(lists[0]?.server, 'a')
+  assert((lists[0]?.counts.tools ?? 0) > 10)
+  assert((lists[0]?.bytes.tools ?? 0) > 500)
+  await proxy.reload({ mcpServers: { a, b } })
+  assert.deepEqual(reloads, [{ schema: 'default', added: ['b'], replaced: [], removed: [], kept: ['a'] }])
+  await proxy.close()
+  assert.deepEqual(closes, [{ schema: 'default' }])
+})
 
-  test('a listener that throws or rejects is logged, and others are told; one that is taken off hears nothing', async (t) => {
-    const { proxy, attach, log } = await libraryProxy(t, { a })
-    const heard: string[] = []
-    proxy.on('call', () => {
-      throw new Error('no such luck')
-    })
-    proxy.on('call', () => Promise.reject(new Error('later')))
-    const off = proxy.on('call', ({ name }) => heard.push(name ?? ''))
-    const { client } = await attach()
-    await client.open()
-    assert.equal(numberAt(said(await client.call('a__nonce', { n: 1 })), 'n'), 1)
-    off()
-    await client.call('a__nonce', { n: 2 })
-    assert.deepEqual(heard, ['a__nonce'])
-    const failed = log.filter(({ message }) => message === "a listener of 'call' events failed")
-    assert.equal(failed.length, 4)
+test('a listener that throws or rejects is logged, others are told, a removed one is not', async (t) => {
+  const { proxy, attach, log } = await libraryProxy(t, { a })
+  const heard: string[] = []
+  proxy.on('call', () => {
+    throw new Error('no such luck')
   })
+  proxy.on('call', () => Promise.reject(new Error('later')))
+  const off = proxy.on('call', ({ name }) => heard.push(name ?? ''))
+  const { client } = await attach()
+  await client.open()
+  assert.equal(numberAt(said(await client.call('a__nonce', { n: 1 })), 'n'), 1)
+  off()
+  await client.call('a__nonce', { n: 2 })
+  assert.deepEqual(heard, ['a__nonce'])
+  assert.equal(log.filter(({ message }) => message === "a listener of 'call' events failed").length, 4)
 })
 
 test('session events of what serves tell of both transports, of two clients each, and never the id', async (t) => {
@@ -120,8 +116,7 @@ test('session events of what serves tell of both transports, of two clients each
     ['default', 3, 'http+sse', 'ended'],
   ])
   const last = told.slice(6).map(({ session, state }) => `${session} ${state}`)
-  assert.deepEqual(new Set(last), new Set(['2 ended', '4 ended']))
-  assert.equal(told.length, 8)
+  assert.deepEqual([new Set(last), told.length], [new Set(['2 ended', '4 ended']), 8])
   assert(told.every((event) => event.state !== 'ended' || event.ms >= 0))
   const text = JSON.stringify(told)
   for (const id of [first, second].map((fields) => fields['mcp-session-id'] ?? '')) assert(!text.includes(id))

@@ -92,10 +92,8 @@ describe('values', () => {
         ({ value: each }) => textAt(each, 'method') === 'notifications/message',
       )
       await given(params, 'notification')
-      assert.equal(
-        (await heard).text,
-        `{"jsonrpc":"2.0","method":"notifications/message","params":${params}}`,
-      )
+      const wanted = `{"jsonrpc":"2.0","method":"notifications/message","params":${params}}`
+      assert.equal((await heard).text, wanted)
     })
   }
 
@@ -141,10 +139,8 @@ test('a schema with many references stands in the list as the server wrote it', 
   const answer = client.answer('c')
   client.send(named(line, '"e__take"'))
   const got = textAt((await answer).value, 'result', 'content', 0, 'text')
-  assert.equal(
-    Buffer.from(got, 'base64')
-      .toString()
-      .replace(/"id":\d+/, '"id":"c"'),
-    named(line, '"ta\\u006be"'),
-  )
+  const sent = Buffer.from(got, 'base64')
+    .toString()
+    .replace(/"id":\d+/, '"id":"c"')
+  assert.equal(sent, named(line, '"ta\\u006be"'))
 })

@@ -86,68 +86,64 @@ async function earlier(t: Scope, delays: Readonly<Record<string, number>>): Prom
 // Loaded with the first call otherwise, while simulated time goes by.
 before(() => import('../../src/mcp/arguments/argument-validator.js'))
 
-describe('nothing is known of the servers', () => {
-  for (const [who, capabilities] of [
-    ['a client that can be asked nothing', {}],
-    ['a client that can be asked', { roots: {}, sampling: {}, elicitation: {} }],
-  ] as const)
-    test(`initialize takes a second and the list is whole: ${who}`, async (t) => {
-      const it = await world(t, staggered)
-      const party = await it.attach()
-      const opened = await timed(it, opening(party, capabilities))
-      assert.ok(opened.ms <= 1050, `initialize took ${opened.ms} ms`)
-      party.client.notify('notifications/initialized')
-      const list = party.client.request('tools/list', { _meta: { progressToken: 'p' } })
-      const { heard, ms } = await timed(it, list)
-      assert.equal(toolNames(heard).length, 6 * TOOLS)
-      assert.ok(opened.ms + ms <= 45_100, `the list took ${ms} ms`)
-      await it.runtime.pass(20_000)
-      assert.equal(toolChanges(party), 0)
-      const own = Object.keys(staggered).length
-      assert.equal(it.runtime.children.length, own, 'no process is started for who only lists')
-    })
+for (const [who, capabilities] of [
+  ['a client that can be asked nothing', {}],
+  ['a client that can be asked', { roots: {}, sampling: {}, elicitation: {} }],
+] as const)
+  test(`before any list is kept, initialize takes a second and the list is whole: ${who}`, async (t) => {
+    const it = await world(t, staggered)
+    const party = await it.attach()
+    const opened = await timed(it, opening(party, capabilities))
+    assert.ok(opened.ms <= 1050, `initialize took ${opened.ms} ms`)
+    party.client.notify('notifications/initialized')
+    const list = party.client.request('tools/list', { _meta: { progressToken: 'p' } })
+    const { heard, ms } = await timed(it, list)
+    assert.equal(toolNames(heard).length, 6 * TOOLS)
+    assert.ok(opened.ms + ms <= 45_100, `the list took ${ms} ms`)
+    await it.runtime.pass(20_000)
+    assert.equal(toolChanges(party), 0)
+    const own = Object.keys(staggered).length
+    assert.equal(it.runtime.children.length, own, 'no process is started for who only lists')
+  })
+
+test('with kept lists, all of it is there at once, and nothing is said of changes', async (t) => {
+  const files = await earlier(t, staggered)
+  const it = await world(t, staggered, files)
+  const party = await it.attach()
+  const opened = await timed(it, opening(party))
+  const said = textAt(opened.heard.value, 'result', 'instructions')
+  for (const name of 'abcdef') assert.match(said, new RegExp(`I am ${name}\\.`))
+  party.client.notify('notifications/initialized')
+  const { heard, ms } = await timed(it, party.client.request('tools/list'))
+  assert.equal(toolNames(heard).length, 6 * TOOLS)
+  assert.ok(opened.ms + ms <= 100, `it took ${opened.ms} and ${ms} ms`)
+  await it.runtime.pass(30_000)
+  assert.equal(toolChanges(party), 0)
+  assert.equal(it.runtime.children.length, 7, 'each is started')
 })
 
-describe('an earlier start has left what the servers said', () => {
-  test('all of it is there at once, and nothing is said of changes', async (t) => {
-    const files = await earlier(t, staggered)
-    const it = await world(t, staggered, files)
-    const party = await it.attach()
-    const opened = await timed(it, opening(party))
-    const said = textAt(opened.heard.value, 'result', 'instructions')
-    for (const name of 'abcdef') assert.match(said, new RegExp(`I am ${name}\\.`))
-    party.client.notify('notifications/initialized')
-    const { heard, ms } = await timed(it, party.client.request('tools/list'))
-    assert.equal(toolNames(heard).length, 6 * TOOLS)
-    assert.ok(opened.ms + ms <= 100, `it took ${opened.ms} and ${ms} ms`)
-    await it.runtime.pass(30_000)
-    assert.equal(toolChanges(party), 0)
-    assert.equal(it.runtime.children.length, 7, 'each is started')
-  })
-
-  test('a call waits for its server, and is checked against what that lists now', async (t) => {
-    const files = await earlier(t, { a: 0, b: 0 })
-    const it = await world(t, { a: 3000, b: 0 }, files, (method, child) =>
-      method === 'tools/list' && child.command === 'a'
-        ? '{"tools":[{"name":"t0","inputSchema":{"type":"object","required":["x"]}}]}'
-        : answerOf(method, child),
-    )
-    const party = await it.attach()
-    await timed(it, opening(party))
-    party.client.notify('notifications/initialized')
-    assert.equal(toolNames((await timed(it, party.client.request('tools/list'))).heard).length, 2 * TOOLS)
-    const [stale, gone, well] = await Promise.all([
-      timed(it, party.client.call('a__t0')),
-      timed(it, party.client.call('a__t1')),
-      timed(it, party.client.call('b__t1')),
-    ])
-    assert.match(stale.heard.text, /Missing required parameter 'x'/)
-    assert.match(textAt(gone.heard.value, 'error', 'message'), /Tool 'a__t1' not found/)
-    assert.equal(textAt(well.heard.value, 'result', 'content', 0, 'text'), 'b')
-    assert.ok(stale.ms >= 3000 && well.ms < 1000)
-    await it.runtime.pass(5000)
-    assert.equal(toolChanges(party), 1, 'told once')
-  })
+test('with kept lists, a call waits for its server and is checked against its lists of now', async (t) => {
+  const files = await earlier(t, { a: 0, b: 0 })
+  const it = await world(t, { a: 3000, b: 0 }, files, (method, child) =>
+    method === 'tools/list' && child.command === 'a'
+      ? '{"tools":[{"name":"t0","inputSchema":{"type":"object","required":["x"]}}]}'
+      : answerOf(method, child),
+  )
+  const party = await it.attach()
+  await timed(it, opening(party))
+  party.client.notify('notifications/initialized')
+  assert.equal(toolNames((await timed(it, party.client.request('tools/list'))).heard).length, 2 * TOOLS)
+  const [stale, gone, well] = await Promise.all([
+    timed(it, party.client.call('a__t0')),
+    timed(it, party.client.call('a__t1')),
+    timed(it, party.client.call('b__t1')),
+  ])
+  assert.match(stale.heard.text, /Missing required parameter 'x'/)
+  assert.match(textAt(gone.heard.value, 'error', 'message'), /Tool 'a__t1' not found/)
+  assert.equal(textAt(well.heard.value, 'result', 'content', 0, 'text'), 'b')
+  assert.ok(stale.ms >= 3000 && well.ms < 1000)
+  await it.runtime.pass(5000)
+  assert.equal(toolChanges(party), 1, 'told once')
 })
 
 interface Life {
@@ -261,53 +257,44 @@ test('a remote server that refuses the connection does not delay the list by its
   assert.equal(toolNames(await party.client.request('tools/list')).length, TOOLS)
 })
 
-describe('the instructions', () => {
-  test('name servers that are still starting', async (t) => {
-    const it = await world(t, { a: 0, b: 5000, c: 6000 })
-    assert.equal(
-      await said(it),
-      '# a\n\nI am a.\n\nServers that are still starting, whose lists follow: b, c',
-    )
-  })
-
-  test('name servers that failed at their last start, and why, before they have been started again', async (t) => {
-    const files = new MemoryFiles()
-    const before = await world(t, { a: 0, b: 0 }, files, (method, child) => {
-      if (child.command !== 'b') return answerOf(method, child)
-      child.stderr.write("npm error code E404\nnpm error 404  'b@*' is not in this registry.\n")
-      child.end(1)
-      return undefined
-    })
-    const why = "exited with code 1: npm error 404 'b@*' is not in this registry."
-    assert.equal(await said(before), `# a\n\nI am a.\n\nServers that are not available now: b: ${why}`)
-    await before.runtime.pass(2000)
-    await before.proxy.close(0)
-    const it = await world(t, { a: 0, b: 5000 }, files)
-    assert.equal(
-      await said(it),
-      `# a\n\nI am a.\n\nServers that failed at their last start, and are started again: b: ${why}`,
-    )
-  })
+test('the instructions name servers that are still starting', async (t) => {
+  const it = await world(t, { a: 0, b: 5000, c: 6000 })
+  assert.equal(await said(it), '# a\n\nI am a.\n\nServers that are still starting, whose lists follow: b, c')
 })
 
-describe('every server has failed', () => {
-  test('a list is the error that says why', async (t) => {
-    const it = await world(t, { a: 0, b: 0 }, undefined, failing('a', 'b'))
-    const party = await it.attach()
-    const opened = await timed(it, opening(party))
-    const instructions = textAt(opened.heard.value, 'result', 'instructions')
-    assert.match(instructions, /a: exited with code 3; b: exited with code 3$/)
-    const { heard } = await timed(it, party.client.request('tools/list'))
-    assert.equal(at(heard.value, 'error', 'code'), -32603)
-    assert.match(textAt(heard.value, 'error', 'message'), /a: exited with code 3.*b: exited with code 3/)
+test('the instructions name servers that failed at their last start, and why', async (t) => {
+  const files = new MemoryFiles()
+  const before = await world(t, { a: 0, b: 0 }, files, (method, child) => {
+    if (child.command !== 'b') return answerOf(method, child)
+    child.stderr.write("npm error code E404\nnpm error 404  'b@*' is not in this registry.\n")
+    child.end(1)
+    return undefined
   })
+  const why = "exited with code 1: npm error 404 'b@*' is not in this registry."
+  assert.equal(await said(before), `# a\n\nI am a.\n\nServers that are not available now: b: ${why}`)
+  await before.runtime.pass(2000)
+  await before.proxy.close(0)
+  const it = await world(t, { a: 0, b: 5000 }, files)
+  const wanted = `# a\n\nI am a.\n\nServers that failed at their last start, and are started again: b: ${why}`
+  assert.equal(await said(it), wanted)
+})
 
-  test('no server at all is an empty list', async (t) => {
-    const it = await world(t, {})
-    const party = await it.attach()
-    await timed(it, opening(party))
-    assert.deepEqual(toolNames((await timed(it, party.client.request('tools/list'))).heard), [])
-  })
+test('a list is the error that says why', async (t) => {
+  const it = await world(t, { a: 0, b: 0 }, undefined, failing('a', 'b'))
+  const party = await it.attach()
+  const opened = await timed(it, opening(party))
+  const instructions = textAt(opened.heard.value, 'result', 'instructions')
+  assert.match(instructions, /a: exited with code 3; b: exited with code 3$/)
+  const { heard } = await timed(it, party.client.request('tools/list'))
+  assert.equal(at(heard.value, 'error', 'code'), -32603)
+  assert.match(textAt(heard.value, 'error', 'message'), /a: exited with code 3.*b: exited with code 3/)
+})
+
+test('no server at all is an empty list', async (t) => {
+  const it = await world(t, {})
+  const party = await it.attach()
+  await timed(it, opening(party))
+  assert.deepEqual(toolNames((await timed(it, party.client.request('tools/list'))).heard), [])
 })
 
 test('a server that does not answer is waited for by the first client alone', async (t) => {

@@ -1,7 +1,7 @@
 // Clients that others wrote log in at the front: with the login of their library, and an authorization server.
 
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js'
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -102,46 +102,44 @@ async function front(scope: Parameters<Issuer['listen']>[0] & { after(run: () =>
   return { url: new URL(resource), server, clock }
 }
 
-describe('a client library', () => {
-  test('logs in, renews its token in a session, and asks for the scope of the profile', async (t) => {
-    const { url, server, clock } = await front(t)
-    const person = new Person()
-    const first = new StreamableHTTPClientTransport(url, { authProvider: person })
-    await assert.rejects(new Client({ name: 'c', version: '1' }).connect(first), UnauthorizedError)
-    await first.finishAuth(person.code)
-    const client = new Client({ name: 'c', version: '1' })
-    const transport = new StreamableHTTPClientTransport(url, { authProvider: person })
-    await client.connect(transport)
-    t.after(() => client.close())
-    const { sessionId } = transport
-    assert.deepEqual(server.scopesAsked, ['mcp:ops'])
-    const call = (): Promise<unknown> => client.callTool({ name: 'a__nonce', arguments: { n: '1' } })
-    const before = JSON.stringify(await call())
-    clock.pass(3_700_000)
-    assert.equal(JSON.stringify(await call()), before, 'the same process')
-    assert.equal(server.refreshes, 1)
-    assert.equal(transport.sessionId, sessionId)
-  })
+test('a client library logs in, renews its token, and asks for the scope of the profile', async (t) => {
+  const { url, server, clock } = await front(t)
+  const person = new Person()
+  const first = new StreamableHTTPClientTransport(url, { authProvider: person })
+  await assert.rejects(new Client({ name: 'c', version: '1' }).connect(first), UnauthorizedError)
+  await first.finishAuth(person.code)
+  const client = new Client({ name: 'c', version: '1' })
+  const transport = new StreamableHTTPClientTransport(url, { authProvider: person })
+  await client.connect(transport)
+  t.after(() => client.close())
+  const { sessionId } = transport
+  assert.deepEqual(server.scopesAsked, ['mcp:ops'])
+  const call = (): Promise<unknown> => client.callTool({ name: 'a__nonce', arguments: { n: '1' } })
+  const before = JSON.stringify(await call())
+  clock.pass(3_700_000)
+  assert.equal(JSON.stringify(await call()), before, 'the same process')
+  assert.equal(server.refreshes, 1)
+  assert.equal(transport.sessionId, sessionId)
+})
 
-  test('of version 2 logs in too', { skip: missing }, async (t) => {
-    const { url, server } = await front(t)
-    const library = await clientLibrary()
-    const person = new Person()
-    const connect = async (): Promise<LibraryClient> => {
-      const client = new library.Client({ name: 'c', version: '2' }, {})
-      const transport = new library.StreamableHTTPClientTransport(url, { authProvider: person })
-      try {
-        await client.connect(transport)
-      } catch (error) {
-        if (person.code === '') throw error
-        await transport.finishAuth(person.code)
-      }
-      return client
+test('a client library of version 2 logs in too', { skip: missing }, async (t) => {
+  const { url, server } = await front(t)
+  const library = await clientLibrary()
+  const person = new Person()
+  const connect = async (): Promise<LibraryClient> => {
+    const client = new library.Client({ name: 'c', version: '2' }, {})
+    const transport = new library.StreamableHTTPClientTransport(url, { authProvider: person })
+    try {
+      await client.connect(transport)
+    } catch (error) {
+      if (person.code === '') throw error
+      await transport.finishAuth(person.code)
     }
-    await connect()
-    const client = await connect()
-    t.after(() => client.close())
-    assert.match(JSON.stringify(await client.listTools()), /a__nonce/)
-    assert.deepEqual(server.scopesAsked, ['mcp:ops'])
-  })
+    return client
+  }
+  await connect()
+  const client = await connect()
+  t.after(() => client.close())
+  assert.match(JSON.stringify(await client.listTools()), /a__nonce/)
+  assert.deepEqual(server.scopesAsked, ['mcp:ops'])
 })

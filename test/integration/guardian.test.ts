@@ -20,13 +20,11 @@ function tree(mark: string, env: Readonly<Record<string, string>> = {}): ServerE
 }
 
 /** A server that exits immediately and leaves a process in its group. */
-function leaving(mark: string): ServerEntry {
-  return {
-    command: '/bin/sh',
-    args: ['-c', 'sleep 600 & exit'],
-    env: { [markName]: mark, PATH: '/usr/bin:/bin' },
-  }
-}
+const leaving = (mark: string): ServerEntry => ({
+  command: '/bin/sh',
+  args: ['-c', 'sleep 600 & exit'],
+  env: { [markName]: mark, PATH: '/usr/bin:/bin' },
+})
 
 /** A mark; processes that carry it are killed after the test. */
 function newMark(scope: Scope, name: string): string {
@@ -36,9 +34,8 @@ function newMark(scope: Scope, name: string): string {
 }
 
 /** The guardian of a proxy, found by its command line. */
-function guardianOf(proxy: number): number | undefined {
-  return childrenOf(proxy).find((pid) => read(`/proc/${pid}/cmdline`).includes('mcps-proxy-guardian'))
-}
+const guardianOf = (proxy: number): number | undefined =>
+  childrenOf(proxy).find((pid) => read(`/proc/${pid}/cmdline`).includes('mcps-proxy-guardian'))
 
 function read(path: string): string {
   try {
@@ -56,12 +53,11 @@ function stat(pid: number): string[] {
 
 const parentOf = (pid: number): number => Number(stat(pid)[1])
 
-function childrenOf(parent: number | undefined): number[] {
-  return readdirSync('/proc')
+const childrenOf = (parent: number | undefined): number[] =>
+  readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .filter((pid) => parentOf(pid) === parent)
-}
 
 /** The targets of the descriptors of a process, in their order. */
 function heldBy(pid: number): string[] {
@@ -120,9 +116,8 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
 })
 
 /** A module of the proxy, as another program names it. */
-function moduleOf(name: string): string {
-  return JSON.stringify(new URL(`../../src/upstream/process/${name}.js`, import.meta.url).href)
-}
+const moduleOf = (name: string): string =>
+  JSON.stringify(new URL(`../../src/upstream/process/${name}.js`, import.meta.url).href)
 
 /** A program that starts this server, and is killed before it can tell the guardian which group that has. */
 function killedInTheFork({ command, args, env }: ServerEntry): Spawned {

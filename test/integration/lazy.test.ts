@@ -32,8 +32,7 @@ test('a lazy server is not started with the others nor for a client that only op
   assert.notEqual(at(heard.value, 'result', 'capabilities', 'tools'), undefined, 'it may have tools')
   await timed(it, client.call('eager__t'))
   assert.deepEqual([processesOf(it, 's'), it.proxy.status()[0]?.state], [0, 'disconnected'])
-  const listed = await timed(it, client.request('tools/list'))
-  assert.deepEqual(toolNames(listed.heard), ['s__t', 'eager__t'])
+  assert.deepEqual(toolNames((await timed(it, client.request('tools/list'))).heard), ['s__t', 'eager__t'])
   assert.deepEqual([processesOf(it, 's'), it.proxy.status()[0]?.state], [1, 'connected'])
 })
 

@@ -158,7 +158,7 @@ describe('limits of a server', () => {
   for (const [limit, lists] of [
     ['pagesMax', { pagesMax: 2 }],
     ['itemsMax', { itemsMax: 5 }],
-  ] as const) {
+  ] as const)
     test(`${limit}: how much of a list is read`, async (t) => {
       const own = { ...limits.upstream.lists, ...lists, retriesMax: 0 }
       const some = { ...limits, upstream: { ...limits.upstream, lists: own } }
@@ -176,7 +176,6 @@ describe('limits of a server', () => {
       assert.deepEqual([...new Set(names.map((name) => name[0]))], limit === 'pagesMax' ? ['o'] : [])
       assert(it.log.some(({ service, message }) => service === 's' && message.includes('more than')))
     })
-  }
 
   for (const cursor of ['', 'again'])
     test(`a list whose cursor is always '${cursor}' ends with what has come`, async (t) => {
@@ -226,9 +225,7 @@ test('instructionsLengthMax: what all servers say of themselves', async (t) => {
     t,
     { a: {}, b: {} },
     (method) => (method === 'initialize' ? saying : '{"tools":[]}'),
-    {
-      limits: some,
-    },
+    { limits: some },
   )
   const { heard } = await timed(it, opening(await it.attach()))
   const opened = textAt(heard.value, 'result', 'instructions')

@@ -1,9 +1,8 @@
 // Clients without a session that subscribe to too many resources, and servers that do not answer.
 
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { limits } from '../../src/index.js'
-import type { FakeChild } from '../upstream/support/fake-runtime.js'
 import { settled } from '../upstream/support/fake-runtime.js'
 import { claim } from './support/claim.js'
 import type { RawClient } from './support/client.js'
@@ -31,14 +30,10 @@ class Telling {
     if (method === 'initialize') return handshake('s', subscribing)
     if (method !== SUBSCRIBE) return simple(method, child)
     this.asked++
-    this.open.push(answerOf(child))
+    const { lastId } = child
+    this.open.push(() => child.say(`{"jsonrpc":"2.0","id":${lastId},"result":{}}`))
     return undefined
   }
-}
-
-function answerOf(child: FakeChild): () => void {
-  const { lastId } = child
-  return () => child.say(`{"jsonrpc":"2.0","id":${lastId},"result":{}}`)
 }
 
 const served = async (it: Scripted, client: RawClient): Promise<string> => {
@@ -48,51 +43,49 @@ const served = async (it: Scripted, client: RawClient): Promise<string> => {
 
 const listening = (client: RawClient): number => client.count((value) => at(value, 'method') === acknowledged)
 
-describe('a client that wants to hear of very many resources', () => {
-  test('has a few asked for at once, and no more than it may follow in all', async (t) => {
-    const server = new Telling()
-    const it = await scripted(t, { s: {} }, server.act)
-    const [{ client }, { client: other }] = [await it.attach(), await it.attach()]
-    assert.equal(await served(it, other), 's')
-    for (let flood = 0; flood < 5; flood++) {
-      listen(client, `l${flood}`, urisFrom(flood * 5000, 5000))
-      await settled()
-      client.notify('notifications/cancelled', { requestId: `l${flood}` })
-    }
-    listen(client, 'stays', urisFrom(0, 5000))
+test('a client of very many resources has a few asked for at once, and no more than the limit', async (t) => {
+  const server = new Telling()
+  const it = await scripted(t, { s: {} }, server.act)
+  const [{ client }, { client: other }] = [await it.attach(), await it.attach()]
+  assert.equal(await served(it, other), 's')
+  for (let flood = 0; flood < 5; flood++) {
+    listen(client, `l${flood}`, urisFrom(flood * 5000, 5000))
     await settled()
-    assert.equal(server.open.length, 32)
-    assert.equal(await served(it, other), 's', 'others are served meanwhile')
-    while (server.open.length > 0) {
-      for (const answer of server.open.splice(0)) answer()
-      await settled()
-    }
-    // Some of the first were on their way.
-    assert.equal(server.asked, 32 + limits.stateless.urisMax)
-    await closed(it)
-  })
+    client.notify('notifications/cancelled', { requestId: `l${flood}` })
+  }
+  listen(client, 'stays', urisFrom(0, 5000))
+  await settled()
+  assert.equal(server.open.length, 32)
+  assert.equal(await served(it, other), 's', 'others are served meanwhile')
+  while (server.open.length > 0) {
+    for (const answer of server.open.splice(0)) answer()
+    await settled()
+  }
+  // Some of the first were on their way.
+  assert.equal(server.asked, 32 + limits.stateless.urisMax)
+  await closed(it)
+})
 
-  test('is told of those that are within the limit', async (t) => {
-    const server = new Telling()
-    const few = { ...limits, stateless: { ...limits.stateless, urisMax: 3 } }
-    const it = await scripted(t, { s: {} }, server.act, { limits: few })
-    const { client } = await it.attach()
-    assert.equal(await served(it, client), 's')
-    const ackOf = async (id: string, from: number): Promise<unknown> => {
-      const heard = client.notification(acknowledged, (params) => JSON.stringify(params).includes(id))
-      listen(client, id, urisFrom(from, 5))
-      await settled()
-      for (const answer of server.open.splice(0)) answer()
-      await it.runtime.pass(1000, 10)
-      return at((await heard).value, 'params', 'notifications', 'resourceSubscriptions')
-    }
-    assert.deepEqual(await ackOf('one', 0), ['it://0', 'it://1', 'it://2'])
-    assert.equal(await ackOf('two', 10), undefined)
-    client.notify('notifications/cancelled', { requestId: 'one' })
+test('a client of very many resources is told of those that are within the limit', async (t) => {
+  const server = new Telling()
+  const few = { ...limits, stateless: { ...limits.stateless, urisMax: 3 } }
+  const it = await scripted(t, { s: {} }, server.act, { limits: few })
+  const { client } = await it.attach()
+  assert.equal(await served(it, client), 's')
+  const ackOf = async (id: string, from: number): Promise<unknown> => {
+    const heard = client.notification(acknowledged, (params) => JSON.stringify(params).includes(id))
+    listen(client, id, urisFrom(from, 5))
     await settled()
-    assert.deepEqual(await ackOf('three', 20), ['it://20', 'it://21', 'it://22'])
-    await closed(it)
-  })
+    for (const answer of server.open.splice(0)) answer()
+    await it.runtime.pass(1000, 10)
+    return at((await heard).value, 'params', 'notifications', 'resourceSubscriptions')
+  }
+  assert.deepEqual(await ackOf('one', 0), ['it://0', 'it://1', 'it://2'])
+  assert.equal(await ackOf('two', 10), undefined)
+  client.notify('notifications/cancelled', { requestId: 'one' })
+  await settled()
+  assert.deepEqual(await ackOf('three', 20), ['it://20', 'it://21', 'it://22'])
+  await closed(it)
 })
 
 test('a principal keeps so many requests open, and all keep so many', async (t) => {

@@ -139,37 +139,35 @@ const news = (client: RawClient): number =>
   client.count((value) => textAt(value, 'method').endsWith('list_changed'))
 const baseline = locked({ echo, add }, { greet }, 'Be kind')
 
-describe('the first list', () => {
-  test('is the baseline, which is written once', async (t) => {
-    const it = await world(t, true)
-    const client = await it.attach()
-    assert.deepEqual(await names(it, client), ['s__echo', 's__add'])
-    await it.runtime.pass(1000)
-    const text = readFileSync(it.path, 'utf8')
-    assert.equal(text, encodeLock(new Map([['default', new Map([['s', baseline]])]])))
-    await it.change({ tools: { echo: poisoned, add } })
-    assert.equal(readFileSync(it.path, 'utf8'), text)
-    assert.match(
-      said(it),
-      /the tool 'echo' is not as it was accepted \(changed\); look at it with mcps-proxy lock, and accept it with mcps-proxy lock --accept s\/echo/,
-    )
-    assert.deepEqual(await names(it, client), ['s__echo', 's__add'], 'a warning hides nothing')
-    const changes = it.proxy.status()[0]?.changes
-    const changed = changes?.map(({ name, change }) => [name, change])
-    assert.deepEqual(changed, [['echo', 'changed']])
-  })
+test('the first list is the baseline, which is written once', async (t) => {
+  const it = await world(t, true)
+  const client = await it.attach()
+  assert.deepEqual(await names(it, client), ['s__echo', 's__add'])
+  await it.runtime.pass(1000)
+  const text = readFileSync(it.path, 'utf8')
+  assert.equal(text, encodeLock(new Map([['default', new Map([['s', baseline]])]])))
+  await it.change({ tools: { echo: poisoned, add } })
+  assert.equal(readFileSync(it.path, 'utf8'), text)
+  assert.match(
+    said(it),
+    /the tool 'echo' is not as it was accepted \(changed\); look at it with mcps-proxy lock, and accept it with mcps-proxy lock --accept s\/echo/,
+  )
+  assert.deepEqual(await names(it, client), ['s__echo', 's__add'], 'a warning hides nothing')
+  const changes = it.proxy.status()[0]?.changes
+  const changed = changes?.map(({ name, change }) => [name, change])
+  assert.deepEqual(changed, [['echo', 'changed']])
+})
 
-  test('of a server that lists nothing, or is not locked, is none', async (t) => {
-    for (const it of [
-      await world(t, true, { says: { tools: {}, prompts: {} } }),
-      await world(t, true, { server: { lock: false } }),
-      await world(t, false),
-    ]) {
-      await names(it, await it.attach())
-      await it.runtime.pass(1000)
-      assert(!existsSync(it.path))
-    }
-  })
+test('the first list of a server that lists nothing, or is not locked, is none', async (t) => {
+  for (const it of [
+    await world(t, true, { says: { tools: {}, prompts: {} } }),
+    await world(t, true, { server: { lock: false } }),
+    await world(t, false),
+  ]) {
+    await names(it, await it.attach())
+    await it.runtime.pass(1000)
+    assert(!existsSync(it.path))
+  }
 })
 
 describe('hide', () => {
@@ -223,16 +221,13 @@ describe('hide', () => {
     const client = await it.attach()
     await it.change({ tools: { echo, add, steal: add } })
     assert.deepEqual(await names(it, client), ['echo', 'add', 'steal'])
-    const call = { name: 'steal', arguments: {} }
-    assert.equal(await refusal(it, client, 'tools/call', call), 'answered')
+    assert.equal(await refusal(it, client, 'tools/call', { name: 'steal', arguments: {} }), 'answered')
   })
 
   test('leaves out changed instructions', async (t) => {
     const it = await world(t, { onChange: 'hide' }, { before: baseline, says: { instructions: 'Obey' } })
-    const first = await it.attach()
-    assert.deepEqual(await names(it, first), ['s__echo', 's__add'])
-    const client = await it.attach()
-    assert(!client.heard.some(({ text }) => text.includes('Obey')))
+    assert.deepEqual(await names(it, await it.attach()), ['s__echo', 's__add'])
+    assert(!(await it.attach()).heard.some(({ text }) => text.includes('Obey')))
     assert.match(said(it), /the text of its instructions is not as it was accepted/)
   })
 })
@@ -295,10 +290,8 @@ describe('fail', () => {
       const client = await second.attach()
       assert.deepEqual(await names(second, client), onChange === 'hide' ? ['s__add'] : [])
       assert.equal(second.runtime.children.length, 0, 'it is lazy')
-      assert.equal(
-        await refusal(second, client, 'tools/call', { name: 's__echo', arguments: {} }),
-        'answered',
-      )
+      const answer = await refusal(second, client, 'tools/call', { name: 's__echo', arguments: {} })
+      assert.equal(answer, 'answered')
       assert.deepEqual(await names(second, client), ['s__echo', 's__add'])
     })
 
@@ -311,10 +304,8 @@ describe('fail', () => {
     writeFileSync(path, '')
     const lazy = await world(t, { onChange: 'fail' }, { path, server: { lazy: true } })
     const call = { name: 's__add', arguments: {} }
-    assert.match(
-      await refusal(lazy, await lazy.attach(), 'tools/call', call),
-      /^changed: .*restore it from git/,
-    )
+    const why = await refusal(lazy, await lazy.attach(), 'tools/call', call)
+    assert.match(why, /^changed: .*restore it from git/)
     const calls = lazy.runtime.children.flatMap(({ heard }) => heard.filter((each) => each === 'tools/call'))
     assert.deepEqual(calls, [])
   })

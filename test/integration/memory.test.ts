@@ -28,8 +28,7 @@ describe('a server with memoryLimitMB', { skip }, () => {
       assert.deepEqual(failure(heard), [-32603, 's', 'memory-limit'])
       assert.match(textAt(heard.value, 'error', 'message'), /used \d{3} MB of the 250 MB of memoryLimitMB/)
     }
-    const again = said(await client.call('s__pid'))
-    assert.notEqual(again, first)
+    assert.notEqual(said(await client.call('s__pid')), first)
     await until(() => gone(Number(first)))
     assert.equal(proxy.status()[0]?.state, 'connected')
     for (let at = 0; at < 20; at++) assert.equal(client.answersTo(`p${at}`), 1)
@@ -40,9 +39,8 @@ describe('a server with memoryLimitMB', { skip }, () => {
 const group = process.platform === 'linux' ? Number(ownStat()[2]) : process.pid
 
 /** The memory of this process group, measured as on that platform. */
-async function told(platform: string): Promise<number> {
-  return (await new ProcessTree(() => 0, platform).memoryOf(group)) ?? 0
-}
+const told = async (platform: string): Promise<number> =>
+  (await new ProcessTree(() => 0, platform).memoryOf(group)) ?? 0
 
 describe('the memory of a process group', { skip }, () => {
   test('is about the same, whoever tells it', async () => {

@@ -52,8 +52,7 @@ describe('a server that asks a client without a session', () => {
       server.finish()
       await settled()
       const value = await ask({ name: 's__t', requestState: state, inputResponses: { q1: accepted } })
-      assert.equal(textOf(value), 'done')
-      assert.deepEqual(server.answers, [])
+      assert.deepEqual([textOf(value), server.answers], ['done', []])
       await closed(it)
     }
   })
@@ -61,8 +60,7 @@ describe('a server that asks a client without a session', () => {
   test('is refused what its client has not declared, and what is about no call', async (t) => {
     const { it, server, ask } = await stage(t)
     const value = await ask({ name: 's__t' }, { capabilities: { roots: {} } })
-    assert.equal(textOf(value), 'done')
-    assert.equal(numberAt(server.answers[0], 'error', 'code'), -32601)
+    assert.deepEqual([textOf(value), numberAt(server.answers[0], 'error', 'code')], ['done', -32601])
     server.answers.length = 0
     server.say(`${elicitation.slice(0, -1)},"id":"late"}`)
     await settled()
@@ -83,10 +81,8 @@ describe('a server that asks a client without a session', () => {
         asking.result = '{"content":[],"isError":true}'
       })
       const value = await ask({ name: 's__t' }, { capabilities })
-      assert.deepEqual(at(value, 'error', 'data'), {
-        requiredCapabilities: required,
-        cause: { content: [], isError: true },
-      })
+      const data = at(value, 'error', 'data')
+      assert.deepEqual(data, { requiredCapabilities: required, cause: { content: [], isError: true } })
       assert.equal(codeOf(value), -32021)
       assert.equal(numberAt(server.answers[0], 'error', 'code'), -32601)
       await closed(it)
@@ -157,46 +153,44 @@ test('a state that is longer than any, no text, or nested as deep as may be, is 
   await closed(it)
 })
 
-describe('of what waits for clients', () => {
-  test('one principal has so many calls, and all have so many', async (t) => {
-    const { it, server, client, ask } = await stage(
-      t,
-      () => {},
-      { s: {} },
-      withLimits({ callsMax: 3, callsOfOneMax: 2 }),
-    )
-    const { client: other } = await it.attach()
-    const asked: unknown[] = []
-    for (const by of [client, client, client, other, other])
-      asked.push(at(await ask({ name: 's__t' }, { client: by }), 'result', 'resultType'))
-    const [yes, no] = ['input_required', 'complete']
-    assert.deepEqual(asked, [yes, yes, no, yes, no])
-    const codes = server.answers.map((answer) => numberAt(answer, 'error', 'code'))
-    assert.deepEqual(codes, [-32601, -32601])
-    await closed(it)
-  })
+test('of what waits for clients: one principal has so many calls, and all have so many', async (t) => {
+  const { it, server, client, ask } = await stage(
+    t,
+    () => {},
+    { s: {} },
+    withLimits({ callsMax: 3, callsOfOneMax: 2 }),
+  )
+  const { client: other } = await it.attach()
+  const asked: unknown[] = []
+  for (const by of [client, client, client, other, other])
+    asked.push(at(await ask({ name: 's__t' }, { client: by }), 'result', 'resultType'))
+  const [yes, no] = ['input_required', 'complete']
+  assert.deepEqual(asked, [yes, yes, no, yes, no])
+  const codes = server.answers.map((answer) => numberAt(answer, 'error', 'code'))
+  assert.deepEqual(codes, [-32601, -32601])
+  await closed(it)
+})
 
-  test('requests, questions and answers of one principal have room together', async (t) => {
-    const room = withLimits({ heldBytesOfOneMax: 20_000 })
-    const { it, server, client, ask } = await stage(t, () => {}, { s: {} }, room)
-    const { client: other } = await it.attach()
-    const large = { name: 's__t', arguments: { text: 'a'.repeat(8000) } }
-    const types: unknown[] = []
-    const states: string[] = []
-    for (const by of [client, client, client, other]) {
-      const { result } = Object(await ask(large, { client: by }))
-      types.push(at(result, 'resultType'))
-      states.push(String(at(result, 'requestState')))
-    }
-    const yes = 'input_required'
-    assert.deepEqual(types, [yes, yes, 'complete', yes])
-    assert.equal(numberAt(server.answers[0], 'error', 'code'), -32601)
-    const back = { ...large, requestState: states[3] }
-    const long = { q1: { action: 'accept', content: { name: 'b'.repeat(20_000) } } }
-    const refused = await ask({ ...back, inputResponses: long }, { client: other })
-    assert.deepEqual([codeOf(refused), reasonOf(refused)], [-32603, 'overloaded'])
-    const value = await ask({ ...back, inputResponses: { q1: accepted } }, { client: other })
-    assert.equal(textOf(value), 'done', 'it may come again with less')
-    await closed(it)
-  })
+test('of what waits for clients: all messages of one principal have room together', async (t) => {
+  const room = withLimits({ heldBytesOfOneMax: 20_000 })
+  const { it, server, client, ask } = await stage(t, () => {}, { s: {} }, room)
+  const { client: other } = await it.attach()
+  const large = { name: 's__t', arguments: { text: 'a'.repeat(8000) } }
+  const types: unknown[] = []
+  const states: string[] = []
+  for (const by of [client, client, client, other]) {
+    const { result } = Object(await ask(large, { client: by }))
+    types.push(at(result, 'resultType'))
+    states.push(String(at(result, 'requestState')))
+  }
+  const yes = 'input_required'
+  assert.deepEqual(types, [yes, yes, 'complete', yes])
+  assert.equal(numberAt(server.answers[0], 'error', 'code'), -32601)
+  const back = { ...large, requestState: states[3] }
+  const long = { q1: { action: 'accept', content: { name: 'b'.repeat(20_000) } } }
+  const refused = await ask({ ...back, inputResponses: long }, { client: other })
+  assert.deepEqual([codeOf(refused), reasonOf(refused)], [-32603, 'overloaded'])
+  const value = await ask({ ...back, inputResponses: { q1: accepted } }, { client: other })
+  assert.equal(textOf(value), 'done', 'it may come again with less')
+  await closed(it)
 })

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { readFileSync, realpathSync } from 'node:fs'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { failure, said } from './support/client.js'
 import { proxyWithClient } from './support/library.js'
 import { itServer } from './support/programs.js'
@@ -44,44 +44,41 @@ const env = {
   IT_WANTED: 'wanted',
 }
 
-describe('what children see', () => {
-  test('their environment is the allow-list, what they inherit and their own, and nothing else', async (t) => {
-    const servers = {
-      s: itServer(
-        // No key of the configuration hides the chain of proxies.
-        { OWN: 'own ${IT_WANTED}', LANG: 'de', MCPS_PROXY_CHAIN: '' },
-        { inheritEnv: ['IT_WANTED', 'https_proxy', 'NONE'] },
-      ),
-      all: itServer({}, { inheritEnv: true }),
-    }
-    const { client } = spawnProxy(t, servers, { env })
-    await client.open()
-    const environmentOf = async (name: string): Promise<Record<string, unknown>> =>
-      Object.fromEntries(Object.entries(said(await client.call(`${name}__env`)) ?? {}))
-    const { MCPS_PROXY_CHAIN: chain, MCPS_PROXY_START: start, ...rest } = await environmentOf('s')
-    assert.match(String(start), /^[0-9a-z]+$/)
-    assert.match(String(chain), /^x file:\/\/\/\S+\/config\.json#default$/)
-    const { https_proxy } = logins
-    const own = { LANG: 'de', OWN: 'own wanted', IT_WANTED: 'wanted' }
-    assert.deepEqual(rest, { ...allowed, ...network, https_proxy, ...own })
+test('children: their environment is the allow-list, what they inherit and their own alone', async (t) => {
+  const servers = {
+    s: itServer(
+      // No key of the configuration hides the chain of proxies.
+      { OWN: 'own ${IT_WANTED}', LANG: 'de', MCPS_PROXY_CHAIN: '' },
+      { inheritEnv: ['IT_WANTED', 'https_proxy', 'NONE'] },
+    ),
+    all: itServer({}, { inheritEnv: true }),
+  }
+  const { client } = spawnProxy(t, servers, { env })
+  await client.open()
+  const environmentOf = async (name: string): Promise<Record<string, unknown>> =>
+    Object.fromEntries(Object.entries(said(await client.call(`${name}__env`)) ?? {}))
+  const { MCPS_PROXY_CHAIN: chain, MCPS_PROXY_START: start, ...rest } = await environmentOf('s')
+  assert.match(String(start), /^[0-9a-z]+$/)
+  assert.match(String(chain), /^x file:\/\/\/\S+\/config\.json#default$/)
+  const { https_proxy } = logins
+  const own = { LANG: 'de', OWN: 'own wanted', IT_WANTED: 'wanted' }
+  assert.deepEqual(rest, { ...allowed, ...network, https_proxy, ...own })
 
-    const { MCPS_PROXY_CHAIN: sameChain, MCPS_PROXY_START: _, ...all } = await environmentOf('all')
-    assert.equal(sameChain, chain)
-    const { MCPS_PROXY_TOKEN: _token, MCPS_PROXY_CHAIN: _chain, TERM: _term, ...inherited } = env
-    assert.deepEqual(all, inherited)
-  })
+  const { MCPS_PROXY_CHAIN: sameChain, MCPS_PROXY_START: _, ...all } = await environmentOf('all')
+  assert.equal(sameChain, chain)
+  const { MCPS_PROXY_TOKEN: _token, MCPS_PROXY_CHAIN: _chain, TERM: _term, ...inherited } = env
+  assert.deepEqual(all, inherited)
+})
 
-  test('arguments reach them as they are written, through no shell', async (t) => {
-    const args = ['$HOME', '`id`', 'a b', '"', "'", '*', ';exit', '\\', '', 'é😀', '-', '--', '%PATH%', '\n']
-    const script = 'console.error(JSON.stringify(process.argv.slice(1)));setTimeout(()=>process.exit(3),50)'
-    const cwd = realpathSync(scratch(t))
-    const servers = { s: { command: process.execPath, args: ['-e', script, ...args], cwd, restart: false } }
-    const { client, proxy, log } = await proxyWithClient(t, servers)
-    await until(() => proxy.status()[0]?.state === 'error')
-    const line = log.find(({ details }) => details?.['stream'] === 'stderr')
-    assert.equal(line?.message, JSON.stringify(args))
-    assert.deepEqual(failure(await client.call('s__x')).slice(0, 2), [-32603, 's'])
-  })
+test('children: arguments reach them as they are written, through no shell', async (t) => {
+  const args = ['$HOME', '`id`', 'a b', '"', "'", '*', ';exit', '\\', '', 'é😀', '-', '--', '%PATH%', '\n']
+  const script = 'console.error(JSON.stringify(process.argv.slice(1)));setTimeout(()=>process.exit(3),50)'
+  const cwd = realpathSync(scratch(t))
+  const servers = { s: { command: process.execPath, args: ['-e', script, ...args], cwd, restart: false } }
+  const { client, proxy, log } = await proxyWithClient(t, servers)
+  await until(() => proxy.status()[0]?.state === 'error')
+  assert.equal(log.find(({ details }) => details?.['stream'] === 'stderr')?.message, JSON.stringify(args))
+  assert.deepEqual(failure(await client.call('s__x')).slice(0, 2), [-32603, 's'])
 })
 
 test('children that say too much: 100 MB on stderr block nothing, in lines and in one', async (t) => {

@@ -139,9 +139,7 @@ const resource = (uri: string): object => ({ type: 'ref/resource', uri })
 const scope = suiteScope()
 /** For the tests that change nothing of it. */
 let shared: Views & { readonly bare: Viewer }
-before(async () => {
-  shared = { ...(await views(scope)), bare: await onStdio(scope, '--profile', 'bare') }
-})
+before(async () => (shared = { ...(await views(scope)), bare: await onStdio(scope, '--profile', 'bare') }))
 
 describe('three clients with three profiles', () => {
   test('are told of their servers alone, and list what they see', async () => {
@@ -166,10 +164,8 @@ describe('three clients with three profiles', () => {
     assert.deepEqual(await ops.names('prompts/list', 'prompts'), ['first__open', 'second__open'])
     assert.deepEqual(await bare.names('prompts/list', 'prompts'), [])
     for (const viewer of [review, ops]) {
-      assert.deepEqual(await viewer.names('resources/list', 'resources', 'uri'), [
-        'mem://open/a',
-        'mem://open/b',
-      ])
+      const uris = await viewer.names('resources/list', 'resources', 'uri')
+      assert.deepEqual(uris, ['mem://open/a', 'mem://open/b'])
       const templates = await viewer.names('resources/templates/list', 'resourceTemplates', 'uriTemplate')
       assert.deepEqual(templates, ['mem://open/{id}'])
     }
@@ -186,10 +182,8 @@ describe('three clients with three profiles', () => {
       [bare, ['second__get_one', 'get_one', 'second__tell']],
     ] as const)
       for (const name of names) assert.equal(await viewer.call(name), -32601, name)
-    assert.equal(
-      textAt(await review.ask('prompts/get', { name: 'open' }), 'messages', 0, 'content', 'text'),
-      'prompt open',
-    )
+    const opened = textAt(await review.ask('prompts/get', { name: 'open' }), 'messages', 0, 'content', 'text')
+    assert.equal(opened, 'prompt open')
     for (const [viewer, name] of [
       [review, 'secret'],
       [review, 'second__open'],
@@ -203,20 +197,17 @@ describe('three clients with three profiles', () => {
   test('read, follow and complete what they see, listed or by a template', async () => {
     const { review, ops, bare } = shared
     for (const viewer of [review, ops]) {
-      for (const uri of ['mem://open/a', 'mem://open/z'])
-        assert.equal(
-          textAt(await viewer.ask('resources/read', { uri }), 'contents', 0, 'text'),
-          `read ${uri}`,
-        )
+      for (const uri of ['mem://open/a', 'mem://open/z']) {
+        const answer = textAt(await viewer.ask('resources/read', { uri }), 'contents', 0, 'text')
+        assert.equal(answer, `read ${uri}`)
+      }
       for (const uri of ['mem://secret/a', 'mem://secret/z'])
         for (const method of ['resources/read', 'resources/subscribe'])
           assert.equal(await viewer.ask(method, { uri }), -32002, `${method} ${uri}`)
       assert.deepEqual(await viewer.ask('resources/subscribe', { uri: 'mem://open/a' }), {})
     }
-    assert.equal(
-      textAt(await bare.ask('resources/read', { uri: 'mem://secret/z' }), 'contents', 0, 'text'),
-      'read mem://secret/z',
-    )
+    const secret = textAt(await bare.ask('resources/read', { uri: 'mem://secret/z' }), 'contents', 0, 'text')
+    assert.equal(secret, 'read mem://secret/z')
     assert.deepEqual(at(await complete(review, prompt('open')), 'completion', 'values'), ['open'])
     assert.deepEqual(at(await complete(ops, prompt('second__open')), 'completion', 'values'), ['open'])
     assert.deepEqual(at(await complete(ops, resource('mem://open/{id}')), 'completion', 'values'), [
@@ -270,11 +261,8 @@ test('a client without a session has the view of its path with each request', as
   assert.equal((await names('/mcp')).length, 10)
   assert.equal(at(await ask('/p/bare/mcp', 'server/discover'), 'result', 'instructions'), 'words of second')
   const echoed = await ask('/p/review/mcp', 'tools/call', { name: 'echo', arguments: { repo: 'r' } })
-  assert.deepEqual(at(parsed(textAt(echoed, 'result', 'content', 0, 'text')), 'given'), {
-    owner: 'acme',
-    n: 7,
-    repo: 'r',
-  })
+  const given = at(parsed(textAt(echoed, 'result', 'content', 0, 'text')), 'given')
+  assert.deepEqual(given, { owner: 'acme', n: 7, repo: 'r' })
   const secret = await ask('/p/review/mcp', 'resources/read', { uri: 'mem://secret/a' })
   assert.equal(at(secret, 'error', 'code'), -32602)
 })
@@ -311,11 +299,10 @@ describe('paths', () => {
       const sent = isPage ? { method: 'GET', path, headers } : { path, headers, body: message('ping', 1) }
       const answer = await send(gateway.port, sent)
       assert.equal(answer.status, status, `${path} with ${token}: ${answer.body}`)
-      if (token === 'ann-token' && status === 404)
-        assert.deepEqual(at(parsed(answer.body), 'availableEndpoints'), [
-          'POST /p/review/mcp',
-          'GET /p/review/sse',
-        ])
+      if (token === 'ann-token' && status === 404) {
+        const endpoints = at(parsed(answer.body), 'availableEndpoints')
+        assert.deepEqual(endpoints, ['POST /p/review/mcp', 'GET /p/review/sse'])
+      }
       if (status === 403) assert.match(answer.body, /connect to \/p\/review\/mcp or \/p\/ops\/mcp"/)
     }
   })
@@ -346,47 +333,41 @@ const withProfiles = (named: object): Readonly<Record<string, unknown>> => ({
   profiles: named,
 })
 
-describe('a reload', () => {
-  test('changes what the clients of a profile see, and tells them once', async (t) => {
-    const { gateway, review, ops } = await views(t)
-    for (const viewer of [review, ops]) await viewer.names('tools/list', 'tools')
-    await review.ask('resources/subscribe', { uri: 'mem://open/a' })
-    const narrower = {
-      servers: ['second'],
-      tools: { allow: ['second__get_*', 'second__tell'] },
-      resources: { allow: [] },
-    }
-    await gateway.reload(gatewayConfig(configured({ review: narrower })))
-    await until(() => review.told.length > 0)
-    assert.deepEqual(await review.names('tools/list', 'tools'), [
-      'second__get_one',
-      'second__get_two',
-      'second__tell',
-    ])
-    assert.equal(await review.call('echo', { repo: 'r' }), -32601)
-    assert.equal(await review.ask('resources/read', { uri: 'mem://open/a' }), -32002)
-    await ops.call('first__tell', { what: 'updated', uri: 'mem://open/a' })
-    await ops.call('second__tell', { what: 'updated', uri: 'mem://open/a' })
-    assert.equal(at(await review.call('second__get_one'), 'server'), 'second')
-    assert.deepEqual(review.told, ['notifications/tools/list_changed'])
-    assert.deepEqual(ops.told, [])
-  })
+test('a reload changes what the clients of a profile see, and tells them once', async (t) => {
+  const { gateway, review, ops } = await views(t)
+  for (const viewer of [review, ops]) await viewer.names('tools/list', 'tools')
+  await review.ask('resources/subscribe', { uri: 'mem://open/a' })
+  const narrower = {
+    servers: ['second'],
+    tools: { allow: ['second__get_*', 'second__tell'] },
+    resources: { allow: [] },
+  }
+  await gateway.reload(gatewayConfig(configured({ review: narrower })))
+  await until(() => review.told.length > 0)
+  const shown = await review.names('tools/list', 'tools')
+  assert.deepEqual(shown, ['second__get_one', 'second__get_two', 'second__tell'])
+  assert.equal(await review.call('echo', { repo: 'r' }), -32601)
+  assert.equal(await review.ask('resources/read', { uri: 'mem://open/a' }), -32002)
+  await ops.call('first__tell', { what: 'updated', uri: 'mem://open/a' })
+  await ops.call('second__tell', { what: 'updated', uri: 'mem://open/a' })
+  assert.equal(at(await review.call('second__get_one'), 'server'), 'second')
+  assert.deepEqual([review.told, ops.told], [['notifications/tools/list_changed'], []])
+})
 
-  test('that removes a profile ends the sessions of its clients alone', async (t) => {
-    const { review, ops } = profiles
-    const gateway = await gatewayOf(t, withProfiles({ review, ops }))
-    const { port } = gateway
-    const streamAt = async (path: string): Promise<EventReader> => {
-      const headers = await handshake(port, '2025-11-25', path)
-      return new EventReader(await open(port, { path, method: 'GET', headers: { ...headers, accept: both } }))
-    }
-    const [gone, stays] = [await streamAt('/p/review/mcp'), await streamAt('/p/ops/mcp')]
-    await gateway.reload(gatewayConfig(withProfiles({ ops })))
-    assert.equal(await gone.next(), undefined, 'its stream has ended')
-    const statuses = ['/p/review/mcp', '/p/ops/mcp'].map(
-      async (path) => (await send(port, { path, body: message('ping', 1) })).status,
-    )
-    assert.deepEqual(await Promise.all(statuses), [404, 200])
-    stays.cut()
-  })
+test('a reload that removes a profile ends the sessions of its clients alone', async (t) => {
+  const { review, ops } = profiles
+  const gateway = await gatewayOf(t, withProfiles({ review, ops }))
+  const { port } = gateway
+  const streamAt = async (path: string): Promise<EventReader> => {
+    const headers = await handshake(port, '2025-11-25', path)
+    return new EventReader(await open(port, { path, method: 'GET', headers: { ...headers, accept: both } }))
+  }
+  const [gone, stays] = [await streamAt('/p/review/mcp'), await streamAt('/p/ops/mcp')]
+  await gateway.reload(gatewayConfig(withProfiles({ ops })))
+  assert.equal(await gone.next(), undefined, 'its stream has ended')
+  const statuses = ['/p/review/mcp', '/p/ops/mcp'].map(
+    async (path) => (await send(port, { path, body: message('ping', 1) })).status,
+  )
+  assert.deepEqual(await Promise.all(statuses), [404, 200])
+  stays.cut()
 })

@@ -55,9 +55,8 @@ function said({ body }: Pick<Answer, 'body'>): unknown {
   return parsed(textAt(parsed(json), 'result', 'content', 0, 'text'))
 }
 
-async function pid(port: number, more: Partial<Sent>, name = 'a__nonce'): Promise<number> {
-  return numberAt(said(await send(port, { body: callBody(name, { n: '' }), ...more })), 'pid')
-}
+const pid = async (port: number, more: Partial<Sent>, name = 'a__nonce'): Promise<number> =>
+  numberAt(said(await send(port, { body: callBody(name, { n: '' }), ...more })), 'pid')
 
 async function codeAt(port: number, sent: Sent): Promise<readonly [number, unknown]> {
   const { status, body } = await send(port, { body: message('ping', 1), ...sent })
@@ -92,20 +91,16 @@ describe('reload over HTTP', () => {
     assert.deepEqual(await codeAt(port, { path: '/api/old/mcp', headers: inOld }), [404, 404])
     assert.equal(await pid(port, { headers: session }), before)
     await pid(port, { headers: session }, 'b__nonce')
-    assert.equal(
-      textAt(parsed((await stream.next())?.data ?? ''), 'method'),
-      'notifications/tools/list_changed',
-    )
+    const method = textAt(parsed((await stream.next())?.data ?? ''), 'method')
+    assert.equal(method, 'notifications/tools/list_changed')
     assert.equal(stream.all.filter(({ data }) => data?.includes('list_changed')).length, 1)
     const { body } = await send(port, { path: '/api/status', method: 'GET', headers: { accept: '*/*' } })
     assert.deepEqual(Object.keys(Object(at(parsed(body), 'schemas'))), ['default', 'fresh'])
 
     // No client can release the call any more, so it is answered when the drain time is over.
     const answer = await running
-    assert.equal(
-      at(parsed(/\{.*\}/.exec(answer.body)?.[0] ?? ''), 'error', 'data', 'reason'),
-      'shutting-down',
-    )
+    const failure = at(parsed(/\{.*\}/.exec(answer.body)?.[0] ?? ''), 'error', 'data', 'reason')
+    assert.equal(failure, 'shutting-down')
     assert.equal(await oldStream.next(), undefined, 'its stream has ended')
     await until(() => gone(oldPid))
 

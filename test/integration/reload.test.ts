@@ -126,31 +126,29 @@ async function shown(client: RawClient): Promise<string[]> {
 const isUnknown = (error: unknown): boolean =>
   error instanceof UpstreamError && error.message === "there is no server 'c'"
 
-describe('restart', () => {
-  test('gives both clients another process, and calls that run on the old one finish', async (t) => {
-    const { proxy, attach } = await libraryProxy(t, { a, b })
-    const [{ client: one }, { client: two }] = [await attach(), await attach()]
-    for (const client of [one, two]) {
-      await client.open()
-      await client.request('tools/list')
-    }
-    const before = await one.pidOf('a__nonce')
-    const other = await one.pidOf('b__nonce')
-    const running = one.call('a__work', { n: 'x', steps: 1, ticks: 2000 })
-    await proxy.restart('a')
-    assert.equal(textAt(said(await running), 'n'), 'x')
-    const after = await one.pidOf('a__nonce')
-    assert.notEqual(after, before)
-    assert.equal(await two.pidOf('a__nonce'), after)
-    assert.equal(await two.pidOf('b__nonce'), other)
-    await until(() => gone(before))
-  })
+test('restart gives both clients another process, and calls that run on the old one finish', async (t) => {
+  const { proxy, attach } = await libraryProxy(t, { a, b })
+  const [{ client: one }, { client: two }] = [await attach(), await attach()]
+  for (const client of [one, two]) {
+    await client.open()
+    await client.request('tools/list')
+  }
+  const before = await one.pidOf('a__nonce')
+  const other = await one.pidOf('b__nonce')
+  const running = one.call('a__work', { n: 'x', steps: 1, ticks: 2000 })
+  await proxy.restart('a')
+  assert.equal(textAt(said(await running), 'n'), 'x')
+  const after = await one.pidOf('a__nonce')
+  assert.notEqual(after, before)
+  assert.equal(await two.pidOf('a__nonce'), after)
+  assert.equal(await two.pidOf('b__nonce'), other)
+  await until(() => gone(before))
+})
 
-  test('of what does not exist says what does', async (t) => {
-    const { proxy } = await libraryProxy(t, { a, b })
-    await assert.rejects(proxy.restart('c'), isUnknown)
-    await assert.rejects(proxy.stop('c'), isUnknown)
-  })
+test('restart of what does not exist says what does', async (t) => {
+  const { proxy } = await libraryProxy(t, { a, b })
+  await assert.rejects(proxy.restart('c'), isUnknown)
+  await assert.rejects(proxy.stop('c'), isUnknown)
 })
 
 test('stop takes a server out of the lists and refuses its calls until it is restarted', async (t) => {
@@ -179,29 +177,27 @@ test('stop takes a server out of the lists and refuses its calls until it is res
   assert.notEqual(await one.pidOf('a__nonce'), pid)
 })
 
-describe('adopt', () => {
-  test('takes a running process: its pid, its stderr, its exit, and it is stopped like others', async (t) => {
-    const events: ServerEvent[] = []
-    const on = { server: (event: ServerEvent) => events.push(event) }
-    const { proxy, attach, log } = await libraryProxy(t, { a: itServer({}, { restartDelay: 10 }) }, { on })
-    const child = spawn(process.execPath, [program('it-server.mjs')], { stdio: 'pipe' })
-    t.after(() => child.kill('SIGKILL'))
-    assert.equal(proxy.adopt('a', child), true)
-    const { client } = await attach()
-    await client.open()
-    assert.equal(await client.pidOf('a__nonce'), child.pid)
-    assert.deepEqual(proxy.status()[0]?.pids, [child.pid])
-    child.stderr.emit('data', Buffer.from('a word of the child\n'))
-    assert(log.some(({ service, message }) => service === 'a' && message === 'a word of the child'))
-    assert.deepEqual(failure(await client.call('a__die', { code: 5 })), [-32603, 'a', 'exited'])
-    assert(log.some(({ message }) => message === "'a' exited with code 5"))
-    await until(() => events.filter(({ state }) => state === 'ready').length === 2)
-    assert.notEqual(await client.pidOf('a__nonce'), child.pid)
-  })
+test('adopt takes a process with its pid, stderr and exit, and it is stopped like others', async (t) => {
+  const events: ServerEvent[] = []
+  const on = { server: (event: ServerEvent) => events.push(event) }
+  const { proxy, attach, log } = await libraryProxy(t, { a: itServer({}, { restartDelay: 10 }) }, { on })
+  const child = spawn(process.execPath, [program('it-server.mjs')], { stdio: 'pipe' })
+  t.after(() => child.kill('SIGKILL'))
+  assert.equal(proxy.adopt('a', child), true)
+  const { client } = await attach()
+  await client.open()
+  assert.equal(await client.pidOf('a__nonce'), child.pid)
+  assert.deepEqual(proxy.status()[0]?.pids, [child.pid])
+  child.stderr.emit('data', Buffer.from('a word of the child\n'))
+  assert(log.some(({ service, message }) => service === 'a' && message === 'a word of the child'))
+  assert.deepEqual(failure(await client.call('a__die', { code: 5 })), [-32603, 'a', 'exited'])
+  assert(log.some(({ message }) => message === "'a' exited with code 5"))
+  await until(() => events.filter(({ state }) => state === 'ready').length === 2)
+  assert.notEqual(await client.pidOf('a__nonce'), child.pid)
+})
 
-  test('refuses one without pipes, and says what would be right', async (t) => {
-    const { proxy } = await libraryProxy(t, { a: itServer() })
-    const child = spawn(process.execPath, ['-e', ''], { stdio: 'ignore' })
-    assert.throws(() => proxy.adopt('a', child), /'a' cannot be adopted: start it with stdio/)
-  })
+test('adopt refuses one without pipes, and says what would be right', async (t) => {
+  const { proxy } = await libraryProxy(t, { a: itServer() })
+  const child = spawn(process.execPath, ['-e', ''], { stdio: 'ignore' })
+  assert.throws(() => proxy.adopt('a', child), /'a' cannot be adopted: start it with stdio/)
 })

@@ -59,8 +59,7 @@ describe('a session of a gateway that is gone', () => {
     const before = await call(one, headers, 'pids')
 
     const two = await next()
-    const after = await call(two, headers, 'pids')
-    assert.notDeepEqual(after, before)
+    assert.notDeepEqual(await call(two, headers, 'pids'), before)
     const revived = [one, two].map(({ readings }) => readings['mcps_sessions_revived_total']?.())
     assert.deepEqual(revived, [0, 1])
     await untilAnswered(async () => (await said(two, headers, 'resources/subscribe')).length > 0)
@@ -146,8 +145,7 @@ describe('a session of a gateway that is gone', () => {
     assert.equal(goesOn.response.statusCode, 200)
     await goesOn.having('list_changed')
     // Its ids are those of the new process.
-    const again = await listen(two.port, headers, goesOn.all.at(-1)?.id)
-    assert.equal(again.response.statusCode, 200)
+    assert.equal((await listen(two.port, headers, goesOn.all.at(-1)?.id)).response.statusCode, 200)
   })
 
   test('goes on once for requests that come together', async (t) => {

@@ -1,7 +1,7 @@
 // A server without sessions that asks before it goes on, or whose answers its revision does not allow.
 
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { codeOf, textOf } from './support/asking.js'
 import { at, textAt } from './support/json.js'
 import { type Act, closed, scripted, stateless, timed } from './support/scripted.js'
@@ -44,46 +44,44 @@ const asks = (inputRequests: object, requestState?: string) => (): object => ({
   ...(requestState !== undefined && { requestState }),
 })
 const done = (): object => ({ resultType: 'complete', content: [{ type: 'text', text: 'done' }] })
-describe('a client without a session', () => {
-  const tokens = [
-    { name: 'ann', sha256: 'a'.repeat(64) },
-    { name: 'bob', sha256: 'b'.repeat(64) },
-  ]
-  const fronts: [title: string, server: object, isSigned: boolean][] = [
-    ['one token', { tokens: tokens.slice(1) }, false],
-    ['several tokens', { tokens }, true],
-    ['a token for everything beside another', { token: 'x', tokens: tokens.slice(1) }, true],
-  ]
-  for (const [title, server, isSigned] of fronts)
-    test(`behind a front with ${title} ${isSigned ? 'cannot' : 'can'} bring the state of another`, async (t) => {
-      const { it, calls } = await stage(t, [asks({ who: form }, 'own'), done], ['s'], { server })
-      const ask = async (principal: string, params: object): Promise<unknown> => {
-        const { client } = await it.attach({ principal, isSeveral: true })
-        const sent = { name: 's__t', ...params, _meta: own }
-        return (await timed(it, client.request('tools/call', sent))).heard.value
-      }
-      const requestState = textAt(await ask('ann', {}), 'result', 'requestState')
-      const answer = await ask('bob', { requestState, inputResponses: { who: accepted } })
-      if (isSigned) assert.equal(textAt(answer, 'error', 'data', 'reason'), 'state-unknown')
-      assert.equal(calls.length, isSigned ? 1 : 2)
-      await closed(it)
-    })
-
-  test('comes back without a state where the server gave none, and to no other server', async (t) => {
-    const { it, calls } = await stage(t, [asks({ who: form }), done], ['nothing', 's'])
-    const { client } = await it.attach()
-    const ask = async (params: object): Promise<unknown> =>
-      (await timed(it, client.request('resources/read', { uri: 'x://y', ...params, _meta: own }))).heard.value
-    assert.equal(at(await ask({}), 'result', 'requestState'), undefined)
-    const read = (): number =>
-      it.runtime.children.flatMap(({ heard }) => heard.filter((method) => method === 'resources/read')).length
-    const before = read()
-    const value = await ask({ inputResponses: { who: accepted } })
-    assert.equal(textAt(value, 'error', 'data', 'reason'), 'state-other-server')
-    assert.equal(read(), before, 'either server may have asked, so none gets the answers')
-    assert.equal(calls.length, 1)
+const tokens = [
+  { name: 'ann', sha256: 'a'.repeat(64) },
+  { name: 'bob', sha256: 'b'.repeat(64) },
+]
+const fronts: [title: string, server: object, isSigned: boolean][] = [
+  ['one token', { tokens: tokens.slice(1) }, false],
+  ['several tokens', { tokens }, true],
+  ['a token for everything beside another', { token: 'x', tokens: tokens.slice(1) }, true],
+]
+for (const [title, server, isSigned] of fronts)
+  test(`a stateless client behind a front with ${title} ${isSigned ? 'cannot' : 'can'} bring the state of another`, async (t) => {
+    const { it, calls } = await stage(t, [asks({ who: form }, 'own'), done], ['s'], { server })
+    const ask = async (principal: string, params: object): Promise<unknown> => {
+      const { client } = await it.attach({ principal, isSeveral: true })
+      const sent = { name: 's__t', ...params, _meta: own }
+      return (await timed(it, client.request('tools/call', sent))).heard.value
+    }
+    const requestState = textAt(await ask('ann', {}), 'result', 'requestState')
+    const answer = await ask('bob', { requestState, inputResponses: { who: accepted } })
+    if (isSigned) assert.equal(textAt(answer, 'error', 'data', 'reason'), 'state-unknown')
+    assert.equal(calls.length, isSigned ? 1 : 2)
     await closed(it)
   })
+
+test('a stateless client returns without a state that was not given, and to no other server', async (t) => {
+  const { it, calls } = await stage(t, [asks({ who: form }), done], ['nothing', 's'])
+  const { client } = await it.attach()
+  const ask = async (params: object): Promise<unknown> =>
+    (await timed(it, client.request('resources/read', { uri: 'x://y', ...params, _meta: own }))).heard.value
+  assert.equal(at(await ask({}), 'result', 'requestState'), undefined)
+  const read = (): number =>
+    it.runtime.children.flatMap(({ heard }) => heard.filter((method) => method === 'resources/read')).length
+  const before = read()
+  const value = await ask({ inputResponses: { who: accepted } })
+  assert.equal(textAt(value, 'error', 'data', 'reason'), 'state-other-server')
+  assert.equal(read(), before, 'either server may have asked, so none gets the answers')
+  assert.equal(calls.length, 1)
+  await closed(it)
 })
 
 test('a client with a session opened on several lines is declared to its server on one', async (t) => {

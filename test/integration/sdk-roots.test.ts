@@ -64,8 +64,7 @@ describe('roots of official clients', () => {
     const env = { ...process.env, HOME: scratch(t) }
     await client.connect(new StdioClientTransport({ command: process.execPath, args, env, stderr: 'ignore' }))
     t.after(() => client.close())
-    const text = textAt(await client.callTool(listFolder(join(home, 'ann'))), 'content', 0, 'text')
-    assert.equal(text, '')
+    assert.equal(textAt(await client.callTool(listFolder(join(home, 'ann'))), 'content', 0, 'text'), '')
   })
 
   test('reach no server that clients of 2026-07-28 share', { skip: missing }, async (t) => {

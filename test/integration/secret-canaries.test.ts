@@ -39,9 +39,8 @@ const login = (): string => Buffer.from(`${secret['user']}:${secret['password']}
 const secret = Object.fromEntries(places.map((place) => [place, `CANARY-${place}-0123456789abcdef`]))
 
 /** A page with the whole request, like that of a server in debug mode. */
-function echo(seen: Seen, request: IncomingMessage): string {
-  return `you sent ${request.rawHeaders.join(' ')} to ${seen.url}`
-}
+const echo = (seen: Seen, request: IncomingMessage): string =>
+  `you sent ${request.rawHeaders.join(' ')} to ${seen.url}`
 
 /** The behaviours of a remote server, which the argument of the call chooses. */
 const ways: Readonly<

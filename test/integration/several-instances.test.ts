@@ -111,9 +111,7 @@ async function asked({ port }: Instance, headers: Fields, asking: object): Promi
 describe('a client whose requests go to two instances', () => {
   const scope = suiteScope()
   let pair: readonly [Instance, Instance]
-  before(async () => {
-    pair = await instances(scope)
-  })
+  before(async () => (pair = await instances(scope)))
 
   test('answers a question of the one, and tells of its progress, by requests to the other', async () => {
     const [one, two] = pair
@@ -259,20 +257,18 @@ const outcome = async ({ port }: Instance): Promise<unknown[]> => {
   return [status, at(messageIn(body), 'error', 'data', 'reason'), headers['retry-after']]
 }
 
-describe('a limit of two gateways', () => {
-  const passed = [200, undefined, undefined]
+const passed = [200, undefined, undefined]
 
-  test('counts the calls of a principal together', async (t) => {
-    const [one, two] = await instances(t, { more: { limits: [{ perMinute: 1, burst: 3 }] } })
-    for (const each of [one, two, one]) assert.deepEqual(await outcome(each), passed)
-    for (const each of [one, two]) assert.deepEqual(await outcome(each), [429, 'rate-limited', '60'])
-  })
+test('a limit of two gateways counts the calls of a principal together', async (t) => {
+  const [one, two] = await instances(t, { more: { limits: [{ perMinute: 1, burst: 3 }] } })
+  for (const each of [one, two, one]) assert.deepEqual(await outcome(each), passed)
+  for (const each of [one, two]) assert.deepEqual(await outcome(each), [429, 'rate-limited', '60'])
+})
 
-  test('lets through what they have of it while the store is away, and then says that it is', async (t) => {
-    const [one, two] = await instances(t, { more: { limits: [{ perMinute: 20 }] } })
-    assert.deepEqual(await outcome(one), passed)
-    for (const { store } of [one, two]) store.isAway = true
-    assert.deepEqual(await outcome(one), passed)
-    for (const each of [one, two]) assert.deepEqual(await outcome(each), [503, 'store-away', '2'])
-  })
+test('a limit of two gateways lets through what they hold of it while the store is away', async (t) => {
+  const [one, two] = await instances(t, { more: { limits: [{ perMinute: 20 }] } })
+  assert.deepEqual(await outcome(one), passed)
+  for (const { store } of [one, two]) store.isAway = true
+  assert.deepEqual(await outcome(one), passed)
+  for (const each of [one, two]) assert.deepEqual(await outcome(each), [503, 'store-away', '2'])
 })

@@ -15,9 +15,8 @@ const server = { stateKey: 'the key of both instances' }
 const origin = { principal: 'one and the same' }
 const call = { name: 's__stateOnly', arguments: {}, _meta: own }
 
-async function stateOf(client: RawClient): Promise<string> {
-  return textAt((await client.request('tools/call', call)).value, 'result', 'requestState')
-}
+const stateOf = async (client: RawClient): Promise<string> =>
+  textAt((await client.request('tools/call', call)).value, 'result', 'requestState')
 
 const again = (client: RawClient, requestState: string): Promise<Heard> =>
   client.request('tools/call', { ...call, requestState })

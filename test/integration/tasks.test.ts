@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { before, describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
 import { type Heard, type RawClient, said } from './support/client.js'
-import { at, listAt, numberAt, textAt } from './support/json.js'
+import { at, errorOf, listAt, numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { type ServerEntry, itServer, nodeProgram } from './support/programs.js'
 import { handshake, scripted, simple } from './support/scripted.js'
@@ -44,9 +44,8 @@ function begin(client: RawClient, name: string, args: unknown = {}, meta?: unkno
   return client.request('tools/call', { name, arguments: args, task: { ttl: 60_000 }, ...more })
 }
 
-async function begun(client: RawClient, name: string, args: unknown = {}, meta?: unknown): Promise<string> {
-  return textAt((await begin(client, name, args, meta)).value, 'result', 'task', 'taskId')
-}
+const begun = async (client: RawClient, name: string, args: unknown = {}, meta?: unknown): Promise<string> =>
+  textAt((await begin(client, name, args, meta)).value, 'result', 'task', 'taskId')
 
 const about = (client: RawClient, what: string, taskId: string): Promise<Heard> =>
   client.request(`tasks/${what}`, { taskId })
@@ -59,19 +58,13 @@ const idsOf = ({ value }: Heard): string[] =>
 
 const textOf = ({ value }: Heard): string => textAt(value, 'result', 'content', 0, 'text')
 
-const errorOf = ({ value }: Heard): [code: number, message: string] => [
-  numberAt(value, 'error', 'code'),
-  textAt(value, 'error', 'message'),
-]
-
 const notFound = (id: string): [number, string] => [-32602, `Task '${id}' not found`]
 
 /** A call that wants a task reaches the server without, and a tool that needs one refuses. */
 async function cut(client: RawClient, name: string): Promise<void> {
   const params = `{"name":"${name}", "task":{"ttl":1.0} ,"arguments":{"n":1.0}}`
   client.send(`{"jsonrpc":"2.0","id":"echo","method":"tools/call","params":${params}}`)
-  const sent = textOf(await client.answer('echo'))
-  assert.match(sent, /"params":\{"name":"echo" ?,"arguments":\{"n":1.0\}\}\}$/)
+  assert.match(textOf(await client.answer('echo')), /"params":\{"name":"echo" ?,"arguments":\{"n":1.0\}\}\}$/)
   assert.match(errorOf(await client.call(name.replace('echo', 'must')))[1], /can only be called as a task/)
 }
 
@@ -162,47 +155,43 @@ describe('a task', () => {
   })
 })
 
-describe('several servers', () => {
-  test('have their tasks in one list, without those of others', async () => {
-    const client = await open()
-    const other = await open()
-    assert.deepEqual(idsOf(await client.request('tasks/list')), [])
-    const ids = new Map<string, string>()
-    for (const name of ['a__work', 'b__must', 'c__work', 'a__must']) ids.set(name, await begun(client, name))
-    const theirs = await begun(other, 'a__work')
-    // The third server has no list.
-    const listed = await client.request('tasks/list')
-    const must = ids.get('b__must') ?? ''
-    assert.deepEqual(idsOf(listed), [ids.get('a__work'), ids.get('a__must'), must])
-    assert.match(listed.text, /"x-odd":"1.0"/)
-    assert.deepEqual(idsOf(await other.request('tasks/list')), [theirs])
-    await client.call('b__finish', { id: must })
-    assert.equal(textOf(await about(client, 'result', must)), `must ${must}`)
-    assert.equal(at((await client.request('tasks/list', { cursor: '1' })).value, 'error', 'code'), -32602)
-  })
+test('several servers have their tasks in one list, without those of others', async () => {
+  const client = await open()
+  const other = await open()
+  assert.deepEqual(idsOf(await client.request('tasks/list')), [])
+  const ids = new Map<string, string>()
+  for (const name of ['a__work', 'b__must', 'c__work', 'a__must']) ids.set(name, await begun(client, name))
+  const theirs = await begun(other, 'a__work')
+  // The third server has no list.
+  const listed = await client.request('tasks/list')
+  const must = ids.get('b__must') ?? ''
+  assert.deepEqual(idsOf(listed), [ids.get('a__work'), ids.get('a__must'), must])
+  assert.match(listed.text, /"x-odd":"1.0"/)
+  assert.deepEqual(idsOf(await other.request('tasks/list')), [theirs])
+  await client.call('b__finish', { id: must })
+  assert.equal(textOf(await about(client, 'result', must)), `must ${must}`)
+  assert.equal(at((await client.request('tasks/list', { cursor: '1' })).value, 'error', 'code'), -32602)
+})
 
-  test('that call their tasks the same: the later call fails, and its task is cancelled', async () => {
-    const client = await open()
-    assert.equal(await begun(client, 'a__work', { id: 'same' }), 'same')
-    const again = await begin(client, 'b__work', { id: 'same' })
-    const why = "'b' calls the task 'same', which is the id of a task of 'a' that is not over"
-    assert.deepEqual(errorOf(again), [-32603, why])
-    assert.equal(at(again.value, 'error', 'data', 'reason'), 'invalid-answer')
-    assert.equal(await statusOf(client, 'same'), 'working')
-    // The server reports that the second task is cancelled, and no client has it.
-    const other = await open()
-    await other.call('b__finish', { id: 'same' })
-    const said = proxy
-      .messages()
-      .filter((message) => message.startsWith('notifications/tasks/status is about'))
-    assert.equal(said.length, 2)
-    await client.call('a__finish', { id: 'same' })
-    assert.equal(textOf(await about(client, 'result', 'same')), 'work same')
-    assert.equal(await begun(client, 'b__work', { id: 'same' }), 'same', 'the first one is over')
-    assert.deepEqual(errorOf(await about(other, 'get', 'same')), notFound('same'))
-    const statuses = client.heard.filter(({ value }) => at(value, 'method') === 'notifications/tasks/status')
-    assert.equal(statuses.length, 1)
-  })
+test('of tasks of two servers with one id, the later call fails, and its task is cancelled', async () => {
+  const client = await open()
+  assert.equal(await begun(client, 'a__work', { id: 'same' }), 'same')
+  const again = await begin(client, 'b__work', { id: 'same' })
+  const why = "'b' calls the task 'same', which is the id of a task of 'a' that is not over"
+  assert.deepEqual(errorOf(again), [-32603, why])
+  assert.equal(at(again.value, 'error', 'data', 'reason'), 'invalid-answer')
+  assert.equal(await statusOf(client, 'same'), 'working')
+  // The server reports that the second task is cancelled, and no client has it.
+  const other = await open()
+  await other.call('b__finish', { id: 'same' })
+  const said = proxy.messages().filter((message) => message.startsWith('notifications/tasks/status is about'))
+  assert.equal(said.length, 2)
+  await client.call('a__finish', { id: 'same' })
+  assert.equal(textOf(await about(client, 'result', 'same')), 'work same')
+  assert.equal(await begun(client, 'b__work', { id: 'same' }), 'same', 'the first one is over')
+  assert.deepEqual(errorOf(await about(other, 'get', 'same')), notFound('same'))
+  const statuses = client.heard.filter(({ value }) => at(value, 'method') === 'notifications/tasks/status')
+  assert.equal(statuses.length, 1)
 })
 
 describe('the tasks of one client', () => {
@@ -253,10 +242,8 @@ describe('the tasks of one client', () => {
   test('have ids of a limited length', async () => {
     const client = await open()
     const { taskIdLengthMax } = limits.session
-    assert.equal(
-      (await begun(client, 'a__work', { id: 'x'.repeat(taskIdLengthMax) })).length,
-      taskIdLengthMax,
-    )
+    const longest = (await begun(client, 'a__work', { id: 'x'.repeat(taskIdLengthMax) })).length
+    assert.equal(longest, taskIdLengthMax)
     const refused = await begin(client, 'a__work', { id: 'x'.repeat(taskIdLengthMax + 1) })
     assert.match(errorOf(refused)[1], /by an id of 1025 characters; the limit is 1024/)
   })

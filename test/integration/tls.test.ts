@@ -11,48 +11,46 @@ import { type Scope, json, scripted } from '../transports/support/scripted.js'
 import { NAME, authority, called, file, secure, work } from '../upstream/support/secure.js'
 import { at, textAt } from './support/json.js'
 
-describe('a server whose certificate is', () => {
-  const cases: readonly (readonly [string, Certificate, RegExp])[] = [
-    [
-      'signed by itself',
-      certificate({}),
-      /self-signed certificate.* \(DEPTH_ZERO_SELF_SIGNED_CERT\); .* NODE_EXTRA_CA_CERTS$/,
-    ],
-    [
-      'that of another host',
-      certificate({ names: ['other.example'], by: authority }),
-      /DNS:other\.example \(ERR_TLS_CERT_ALTNAME_INVALID\); .*the host name in the url/,
-    ],
-    [
-      'over since yesterday',
-      certificate({ by: authority, from: -3, until: -2 }),
-      /has expired \(CERT_HAS_EXPIRED\); .*the clock of this machine/,
-    ],
-  ]
-  for (const [title, given, wanted] of cases)
-    test(`${title} is sent nothing`, async (t) => {
-      const { url, heads } = await scripted(t, work, { tls: { ...given } })
-      const address = `https://localhost:${url.port}/mcp?key=CANARY-in-the-query`
-      const { value, log } = await called(t, { url: address, tls: { ca: file(t, authority.cert) } })
-      assert.match(textAt(value, 'error', 'message'), wanted)
-      assert.equal(at(value, 'error', 'data', 'reason'), 'unavailable')
-      assert.ok(textAt(value, 'error', 'data', 'remedy').length > 0)
-      assert.deepEqual(heads, [])
-      assert.ok(!log.includes('CANARY'))
-    })
-
-  test('not asked for, or not there, says which of the two', async (t) => {
-    const plain = await scripted(t, (_seen, response) => json(response, '{}'))
-    const asked = await called(t, { url: `https://127.0.0.1:${plain.url.port}/mcp` })
-    const wrongVersion = /wrong version number \((?:EPROTO|ERR_SSL_[\w/]+)\); .*begins with http:\/\/$/
-    assert.match(textAt(asked.value, 'error', 'message'), wrongVersion)
-    // An alert is what a server that speaks only TLS says to anything else.
-    const { port } = await rawServer(t, (socket) => {
-      socket.once('data', () => socket.end(Buffer.from([0x15, 3, 1, 0, 2, 2, 0x46])))
-    })
-    const told = await called(t, { url: `http://127.0.0.1:${port}/mcp` })
-    assert.match(textAt(told.value, 'error', 'message'), /\(NOT_HTTP\).*; .*begins with https:\/\/$/)
+const cases: readonly (readonly [string, Certificate, RegExp])[] = [
+  [
+    'signed by itself',
+    certificate({}),
+    /self-signed certificate.* \(DEPTH_ZERO_SELF_SIGNED_CERT\); .* NODE_EXTRA_CA_CERTS$/,
+  ],
+  [
+    'that of another host',
+    certificate({ names: ['other.example'], by: authority }),
+    /DNS:other\.example \(ERR_TLS_CERT_ALTNAME_INVALID\); .*the host name in the url/,
+  ],
+  [
+    'over since yesterday',
+    certificate({ by: authority, from: -3, until: -2 }),
+    /has expired \(CERT_HAS_EXPIRED\); .*the clock of this machine/,
+  ],
+]
+for (const [title, given, wanted] of cases)
+  test(`a server whose certificate is ${title} is sent nothing`, async (t) => {
+    const { url, heads } = await scripted(t, work, { tls: { ...given } })
+    const address = `https://localhost:${url.port}/mcp?key=CANARY-in-the-query`
+    const { value, log } = await called(t, { url: address, tls: { ca: file(t, authority.cert) } })
+    assert.match(textAt(value, 'error', 'message'), wanted)
+    assert.equal(at(value, 'error', 'data', 'reason'), 'unavailable')
+    assert.ok(textAt(value, 'error', 'data', 'remedy').length > 0)
+    assert.deepEqual(heads, [])
+    assert.ok(!log.includes('CANARY'))
   })
+
+test('a server whose certificate is not asked for, or not there, says which of the two', async (t) => {
+  const plain = await scripted(t, (_seen, response) => json(response, '{}'))
+  const asked = await called(t, { url: `https://127.0.0.1:${plain.url.port}/mcp` })
+  const wrongVersion = /wrong version number \((?:EPROTO|ERR_SSL_[\w/]+)\); .*begins with http:\/\/$/
+  assert.match(textAt(asked.value, 'error', 'message'), wrongVersion)
+  // An alert is what a server that speaks only TLS says to anything else.
+  const { port } = await rawServer(t, (socket) => {
+    socket.once('data', () => socket.end(Buffer.from([0x15, 3, 1, 0, 2, 2, 0x46])))
+  })
+  const told = await called(t, { url: `http://127.0.0.1:${port}/mcp` })
+  assert.match(textAt(told.value, 'error', 'message'), /\(NOT_HTTP\).*; .*begins with https:\/\/$/)
 })
 
 describe('a server with certificates of its own', () => {

@@ -72,21 +72,19 @@ const reads: readonly (readonly [string, object, (value: unknown) => string])[] 
   ],
 ]
 
-describe('a server that ends before its answer', () => {
-  for (const [method, params, textOf] of reads)
-    test(`is asked again for ${method}, once`, async (t) => {
-      const { it, client, asked } = await mortal(t, method)
-      const { heard } = await timed(it, client.request(method, params, 'read'))
-      assert.equal(textOf(heard.value), 'start 1', heard.text)
-      assert.deepEqual([client.answersTo('read'), asked(method).length], [1, 2])
-    })
-
-  test('is never asked again for a call of a tool', async (t) => {
-    const { it, client, asked } = await mortal(t, 'tools/call')
-    assert.deepEqual(failure((await timed(it, client.call('s__t'))).heard), [-32603, 's', 'exited'])
-    assert.match((await timed(it, client.call('s__t'))).heard.text, /"start 1"/)
-    assert.equal(asked('tools/call').length, 2)
+for (const [method, params, textOf] of reads)
+  test(`a server that ends before its answer is asked again for ${method}, once`, async (t) => {
+    const { it, client, asked } = await mortal(t, method)
+    const { heard } = await timed(it, client.request(method, params, 'read'))
+    assert.equal(textOf(heard.value), 'start 1', heard.text)
+    assert.deepEqual([client.answersTo('read'), asked(method).length], [1, 2])
   })
+
+test('a server that ends before its answer is never asked again for a call of a tool', async (t) => {
+  const { it, client, asked } = await mortal(t, 'tools/call')
+  assert.deepEqual(failure((await timed(it, client.call('s__t'))).heard), [-32603, 's', 'exited'])
+  assert.match((await timed(it, client.call('s__t'))).heard.text, /"start 1"/)
+  assert.equal(asked('tools/call').length, 2)
 })
 
 /** The ids of the requests that were cancelled, as the server knows them. */
@@ -120,9 +118,7 @@ describe('a server that takes too long', () => {
       ],
     )
     assert.equal(textAt(got.heard.value, 'error', 'data', 'prompt'), 's__p')
-    assert.deepEqual(
-      cancelled(made),
-      silent.flatMap(asked).map(({ id }) => id),
-    )
+    const ids = silent.flatMap(asked).map(({ id }) => id)
+    assert.deepEqual(cancelled(made), ids)
   })
 })

@@ -30,16 +30,14 @@ const hosts = {
     198.20.0.1 223.255.255.255 [2606:4700::1111] [2001:4860:4860::8888] [64:ff9b::1.1.1.1] [2002:101:101::] [::ffff:1.1.1.1]`),
 } as const
 
-describe('an address', () => {
-  for (const [kind, all] of Object.entries(hosts))
-    test(`is ${kind} however it is written, ${all.length} times`, () => {
-      for (const host of all) assert.equal(addressKind(new URL(`https://${host}/`).hostname), kind, host)
-    })
-
-  test('is private where it is none, or has a zone', () => {
-    for (const text of ['', 'localhost', '1.2.3', 'fe80::1%eth0'])
-      assert.notEqual(addressKind(text), 'public', text)
+for (const [kind, all] of Object.entries(hosts))
+  test(`an address is ${kind} however it is written, ${all.length} times`, () => {
+    for (const host of all) assert.equal(addressKind(new URL(`https://${host}/`).hostname), kind, host)
   })
+
+test('an address is private where it is none, or has a zone', () => {
+  for (const text of ['', 'localhost', '1.2.3', 'fe80::1%eth0'])
+    assert.notEqual(addressKind(text), 'public', text)
 })
 
 describe('the servers of a login', () => {
@@ -81,31 +79,28 @@ describe('the servers of a login', () => {
   })
 })
 
-describe('a request of a login', () => {
-  const cases: readonly [string, (response: ServerResponse) => void, RegExp][] = [
-    ['follows no redirect', (response) => response.writeHead(302, { location: '/other' }).end(), /^302$/],
-    ['reads no more than 256 KiB', (response) => response.end('x'.repeat(256 * 1024 + 1)), /is too large/],
-    ['waits 10 s', () => {}, /did not answer within 10 s/],
-  ]
-  for (const [title, answer, wanted] of cases)
-    test(title, async (t) => {
-      const asked: string[] = []
-      const server = createServer((request, response) => {
-        asked.push(request.url ?? '')
-        answer(response)
-        expire?.()
-      })
-      const runtime = openRuntime(t)
-      const url = new URL(`http://127.0.0.1:${await listening(t, server)}/`)
-      // Only the longest timer is early: when the request has come.
-      let expire: (() => void) | undefined
-      const early = (delayMs: number, fire: () => void): ReturnType<typeof runtime.setTimer> => {
-        if (delayMs === 10_000 && title === 'waits 10 s') expire = fire
-        return runtime.setTimer(delayMs, fire)
-      }
-      const http = loginHttp({ ...runtime, env: {}, setTimer: early }, url)
-      const said = await http(url).then(({ status }) => String(status), String)
-      assert.match(said, wanted)
-      assert.deepEqual(asked, ['/'])
+const cases: readonly [string, (response: ServerResponse) => void, RegExp][] = [
+  ['follows no redirect', (response) => response.writeHead(302, { location: '/other' }).end(), /^302$/],
+  ['reads no more than 256 KiB', (response) => response.end('x'.repeat(256 * 1024 + 1)), /is too large/],
+  ['waits 10 s', () => {}, /did not answer within 10 s/],
+]
+for (const [title, answer, wanted] of cases)
+  test(`a request of a login: ${title}`, async (t) => {
+    const asked: string[] = []
+    const server = createServer((request, response) => {
+      asked.push(request.url ?? '')
+      answer(response)
+      expire?.()
     })
-})
+    const runtime = openRuntime(t)
+    const url = new URL(`http://127.0.0.1:${await listening(t, server)}/`)
+    // Only the longest timer is early: when the request has come.
+    let expire: (() => void) | undefined
+    const early = (delayMs: number, fire: () => void): ReturnType<typeof runtime.setTimer> => {
+      if (delayMs === 10_000 && title === 'waits 10 s') expire = fire
+      return runtime.setTimer(delayMs, fire)
+    }
+    const http = loginHttp({ ...runtime, env: {}, setTimer: early }, url)
+    assert.match(await http(url).then(({ status }) => String(status), String), wanted)
+    assert.deepEqual(asked, ['/'])
+  })

@@ -40,53 +40,51 @@ async function answer(
   return [response.statusCode, response.headers.location].filter(Boolean).join(' ')
 }
 
-describe('the page of a login', () => {
-  test('answers the browser of this login alone, and once', async (t) => {
-    const port = await freePort()
-    const server = await CallbackServer.listen(port, '127.0.0.1')
-    t.after(() => server.close())
-    const start = new URL(server.startPage).pathname
-    const early = await answer(port, start)
-    server.expect('right', 'https://auth.example/authorize?state=right')
-    const asked: readonly [string, string, Asked?][] = [
-      // A name of another that resolves to this machine.
-      [start, '404', { host: 'evil.example' }],
-      [start, '404', { host: `localhost:${port}` }],
-      ['/callback?state=right&code=c', '404', { host: `evil.example:${port}` }],
-      ['/callback?state=right&code=c', '404', { method: 'POST' }],
-      // Another browser, which was sent here with the code of another person.
-      ['/callback?state=wrong&code=c', '404'],
-      ['/callback?state=&code=c', '404'],
-      ['/callback?code=c', '404'],
-      ['/login/other', '404'],
-      // No address, which any page may ask for.
-      ['//', '404'],
-      ['http://[', '404'],
-      [`${start}/../random2`, '404'],
-      [start, '302 https://auth.example/authorize?state=right'],
-      // Another browser, whose user has read the address in the list of processes; and the first one again.
-      [start, '403'],
-      [start, '403', { cookie: `mcps-login-${port}=x` }],
-      [start, '302 https://auth.example/authorize?state=right', { cookie: 'own' }],
-      ['/callback?state=right&code=c', '200'],
-      ['/callback?state=right&code=d', '404'],
-    ]
-    assert.equal(early, '404')
-    for (const [path, wanted, more] of asked) assert.equal(await answer(port, path, more), wanted, path)
-    assert.equal((await server.parameters).get('code'), 'c')
-    await assert.rejects(CallbackServer.listen(port, '127.0.0.1'), LoginError)
-  })
+test('the page of a login answers the browser of this login alone, and once', async (t) => {
+  const port = await freePort()
+  const server = await CallbackServer.listen(port, '127.0.0.1')
+  t.after(() => server.close())
+  const start = new URL(server.startPage).pathname
+  const early = await answer(port, start)
+  server.expect('right', 'https://auth.example/authorize?state=right')
+  const asked: readonly [string, string, Asked?][] = [
+    // A name of another that resolves to this machine.
+    [start, '404', { host: 'evil.example' }],
+    [start, '404', { host: `localhost:${port}` }],
+    ['/callback?state=right&code=c', '404', { host: `evil.example:${port}` }],
+    ['/callback?state=right&code=c', '404', { method: 'POST' }],
+    // Another browser, which was sent here with the code of another person.
+    ['/callback?state=wrong&code=c', '404'],
+    ['/callback?state=&code=c', '404'],
+    ['/callback?code=c', '404'],
+    ['/login/other', '404'],
+    // No address, which any page may ask for.
+    ['//', '404'],
+    ['http://[', '404'],
+    [`${start}/../random2`, '404'],
+    [start, '302 https://auth.example/authorize?state=right'],
+    // Another browser, whose user has read the address in the list of processes; and the first one again.
+    [start, '403'],
+    [start, '403', { cookie: `mcps-login-${port}=x` }],
+    [start, '302 https://auth.example/authorize?state=right', { cookie: 'own' }],
+    ['/callback?state=right&code=c', '200'],
+    ['/callback?state=right&code=d', '404'],
+  ]
+  assert.equal(early, '404')
+  for (const [path, wanted, more] of asked) assert.equal(await answer(port, path, more), wanted, path)
+  assert.equal((await server.parameters).get('code'), 'c')
+  await assert.rejects(CallbackServer.listen(port, '127.0.0.1'), LoginError)
+})
 
-  test('listens on each address of this machine where its name is localhost', async (t) => {
-    const port = await freePort()
-    const server = await CallbackServer.listen(port, 'localhost')
-    t.after(() => server.close())
-    const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
-      all?.some(({ address }) => address === '::1'),
-    )
-    for (const address of ['127.0.0.1', ...(hasIpv6 ? ['::1'] : [])])
-      assert.equal(await answer(port, '/callback', { host: `localhost:${port}`, address }), '404', address)
-  })
+test('the page of a login listens on each address of this machine where its name is localhost', async (t) => {
+  const port = await freePort()
+  const server = await CallbackServer.listen(port, 'localhost')
+  t.after(() => server.close())
+  const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
+    all?.some(({ address }) => address === '::1'),
+  )
+  for (const address of ['127.0.0.1', ...(hasIpv6 ? ['::1'] : [])])
+    assert.equal(await answer(port, '/callback', { host: `localhost:${port}`, address }), '404', address)
 })
 
 describe('a browser', () => {
@@ -102,8 +100,7 @@ describe('a browser', () => {
     test(`gets ${address} ${isOpened ? 'as one word' : 'never'}`, async (t) => {
       const folder = scratch(t)
       const browser = new TestBrowser(folder, '')
-      const env = { BROWSER: browser.path, PATH: process.env['PATH'] }
-      assert.equal(await openBrowser(address, env), isOpened)
+      assert.equal(await openBrowser(address, { BROWSER: browser.path, PATH: process.env['PATH'] }), isOpened)
       if (isOpened) await until(() => browser.starts.length > 0)
       assert.deepEqual(browser.starts, isOpened ? [[address]] : [])
       assert(!existsSync(join(folder, 'pwned')) && !existsSync('pwned'))

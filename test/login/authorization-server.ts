@@ -238,8 +238,7 @@ export class AuthorizationServer {
     assertOnce(asked)
     const wanted = ['response_type', 'client_id', 'redirect_uri', 'state', 'code_challenge', 'resource']
     const missing = wanted.filter((name) => asked.get(name) === null)
-    assert.deepEqual(missing, [])
-    assert.equal(asked.get('code_challenge_method'), 'S256')
+    assert.deepEqual([missing, asked.get('code_challenge_method')], [[], 'S256'])
     const [redirectUri, clientId] = [asked.get('redirect_uri') ?? '', asked.get('client_id') ?? '']
     assert(this.#clients.get(clientId)?.includes(redirectUri))
     for (const name of ['state', 'code_challenge']) this.secrets.add(asked.get(name) ?? '')

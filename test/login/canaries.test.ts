@@ -62,9 +62,8 @@ test('no secret of a login is said anywhere', async (t) => {
   for (const [path, init] of [
     ['/ui/status', {}],
     ['/ui/export', { method: 'POST', body: '1-10000' }],
-  ] as const) {
+  ] as const)
     said.push(await (await fetch(new URL(path, url), { ...init, headers: viewer })).text())
-  }
   assert.match(said.at(-1) ?? '', /guarded__hello/)
   gateway.kill()
   await gateway.exited

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { type TestContext, describe, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { type ShowCode, logInByDevice } from '../../src/login/login-flow.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { scratch } from '../integration/support/spawned.js'
@@ -37,32 +37,31 @@ async function run(t: TestContext, answers: object[], more: AuthorizationOptions
 const pending = { error: 'authorization_pending' }
 const tokens = { access_token: 'a', token_type: 'bearer', refresh_token: 'r', expires_in: 60 }
 
-describe('a login by a code', () => {
-  test('waits for the person, and slows down when the server wants that', async (t) => {
-    const { login, shown, pauses, server } = await run(t, [pending, { error: 'slow_down' }, pending, tokens])
-    const { accessToken, refreshToken, issuer, scope } = await login
-    assert.deepEqual([accessToken, refreshToken, issuer, scope], ['a', 'r', server.issuer, 'read'])
-    assert.deepEqual(shown, [[`${server.origin}/enter`, 'ABCD-EFGH']])
-    assert.deepEqual(pauses, [1000, 1000, 6000, 6000])
-  })
-
-  const ends: readonly [string, object[], AuthorizationOptions, RegExp][] = [
-    ['a refusal', [{ error: 'access_denied' }], {}, /access_denied/],
-    ['a code that is over', [{ error: 'expired_token' }], {}, /expired_token/],
-    ['a code that lasts no second', [], { deviceAnswer: { expires_in: 1 } }, /not entered in time/],
-    [
-      'an address that no browser opens',
-      [],
-      { deviceAnswer: { verification_uri: 'javascript:alert(1)' } },
-      /that no browser opens/,
-    ],
-    [
-      'a server without such logins',
-      [],
-      { metadata: { device_authorization_endpoint: undefined } },
-      /has no logins by a code on another device/,
-    ],
-  ]
-  for (const [title, answers, options, wanted] of ends)
-    test(`ends with ${title}`, async (t) => assert.rejects((await run(t, answers, options)).login, wanted))
+test('a login by a code waits for the person, and slows down when the server wants that', async (t) => {
+  const { login, shown, pauses, server } = await run(t, [pending, { error: 'slow_down' }, pending, tokens])
+  const { accessToken, refreshToken, issuer, scope } = await login
+  assert.deepEqual([accessToken, refreshToken, issuer, scope], ['a', 'r', server.issuer, 'read'])
+  assert.deepEqual(shown, [[`${server.origin}/enter`, 'ABCD-EFGH']])
+  assert.deepEqual(pauses, [1000, 1000, 6000, 6000])
 })
+
+const ends: readonly [string, object[], AuthorizationOptions, RegExp][] = [
+  ['a refusal', [{ error: 'access_denied' }], {}, /access_denied/],
+  ['a code that is over', [{ error: 'expired_token' }], {}, /expired_token/],
+  ['a code that lasts no second', [], { deviceAnswer: { expires_in: 1 } }, /not entered in time/],
+  [
+    'an address that no browser opens',
+    [],
+    { deviceAnswer: { verification_uri: 'javascript:alert(1)' } },
+    /that no browser opens/,
+  ],
+  [
+    'a server without such logins',
+    [],
+    { metadata: { device_authorization_endpoint: undefined } },
+    /has no logins by a code on another device/,
+  ],
+]
+for (const [title, answers, options, wanted] of ends)
+  test(`a login by a code ends with ${title}`, async (t) =>
+    assert.rejects((await run(t, answers, options)).login, wanted))

@@ -64,9 +64,8 @@ async function place(t: TestContext, answer?: Answer) {
 
 const unauthorized = { status: 401, challenges: ['Bearer scope="read"'] }
 
-async function secretOf(credentials: GrantCredentials): Promise<string | undefined> {
-  return (await credentials.credential())?.secret
-}
+const secretOf = async (credentials: GrantCredentials): Promise<string | undefined> =>
+  (await credentials.credential())?.secret
 
 const eachOf = (asked: readonly object[], name: string): unknown[] =>
   asked.map((each) => Reflect.get(each, name))
@@ -177,10 +176,8 @@ describe('the tokens of a grant without a person', () => {
     const own = credentials()
     await own.refused(undefined, unauthorized)
     server.options = { ...server.options, resourceMetadata: { authorization_servers: [other.server.issuer] } }
-    assert.match(
-      messageOf(await own.refused(await own.credential(), unauthorized)),
-      /names http:\S+ for its login now.* set auth\.issuer/,
-    )
+    const moved = messageOf(await own.refused(await own.credential(), unauthorized))
+    assert.match(moved, /names http:\S+ for its login now.* set auth\.issuer/)
     assert.deepEqual([asked.length, other.asked.length], [1, 0])
   })
 
@@ -188,10 +185,8 @@ describe('the tokens of a grant without a person', () => {
     const { credentials } = await place(t)
     const own = credentials({}, {}, 'https://1.1.1.1/mcp')
     const challenges = ['Bearer resource_metadata="https://10.0.0.1/x"']
-    assert.match(
-      messageOf(await own.refused(undefined, { status: 401, challenges })),
-      /10\.0\.0\.1 is not asked/,
-    )
+    const privately = messageOf(await own.refused(undefined, { status: 401, challenges }))
+    assert.match(privately, /10\.0\.0\.1 is not asked/)
   })
 
   test('that a server cannot give now are asked for again', async (t) => {
@@ -226,10 +221,8 @@ describe('the tokens of a grant without a person', () => {
     await own.refused(undefined, unauthorized)
     const more = { status: 403, challenges: ['Bearer error="insufficient_scope", scope="write"'] }
     assert.equal(await own.refused(await own.credential(), more), 'again')
-    assert.match(
-      messageOf(await own.refused(await own.credential(), more)),
-      /wants the scope write, and asking for it did not help/,
-    )
+    const inVain = messageOf(await own.refused(await own.credential(), more))
+    assert.match(inVain, /wants the scope write, and asking for it did not help/)
     assert.deepEqual(eachOf(asked, 'scope'), ['read', 'read write'])
   })
 })

@@ -109,10 +109,8 @@ describe('the tool that begins a login', () => {
     assert.doesNotMatch(textOf(value), /state|code=/)
     const page = pageIn(textOf(value))
     const failed = await other.call('guarded__hello')
-    assert.match(
-      textAt(failed.value, 'error', 'message'),
-      /needs a login; open http:\S+ or run: mcps-proxy login/,
-    )
+    const why = textAt(failed.value, 'error', 'message')
+    assert.match(why, /needs a login; open http:\S+ or run: mcps-proxy login/)
     assert(textAt(failed.value, 'error', 'message').includes(page))
     const [again, waiting] = [other.call('guarded__login'), client.call('guarded__login')]
     await browse(page)
@@ -161,17 +159,14 @@ describe('the tool that begins a login', () => {
         ({ value }) => textAt(value, 'method') === 'elicitation/create',
       )
       const params = at(asked.value, 'params')
-      assert.deepEqual(
-        [at(params, 'mode'), at(params, 'message'), typeof at(params, 'elicitationId')],
-        ['url', "Log in to 'guarded'", 'string'],
-      )
+      const described = [at(params, 'mode'), at(params, 'message'), typeof at(params, 'elicitationId')]
+      assert.deepEqual(described, ['url', "Log in to 'guarded'", 'string'])
       client.respond(asked, { action })
       if (action === 'accept') void browse(textAt(params, 'url'))
       const { value } = await called
-      assert.equal(
-        textOf(value),
-        action === 'accept' ? "Logged in. The tools of 'guarded' are listed now." : 'The login was declined.',
-      )
+      const wanted =
+        action === 'accept' ? "Logged in. The tools of 'guarded' are listed now." : 'The login was declined.'
+      assert.equal(textOf(value), wanted)
       assert.equal(store.read(server.url) !== undefined, action === 'accept')
       if (action === 'accept') await client.toolNamesOnce(isReplaced)
     })

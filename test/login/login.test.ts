@@ -24,12 +24,10 @@ async function place(t: TestContext, options?: AuthorizationOptions) {
   return { server, runtime, folder, store: new LoginStore(folder, runtime) }
 }
 
-function login(
+const login = (
   { server, store, runtime }: Place,
   more: Partial<LoginSettings> & { readonly moreScopes?: string } = {},
-): Promise<Login> {
-  return logIn({ url: server.url, ...more }, store, runtime, quickPerson)
-}
+): Promise<Login> => logIn({ url: server.url, ...more }, store, runtime, quickPerson)
 
 function credentials(
   { server, store, runtime }: Place,
@@ -168,10 +166,8 @@ describe('the credentials of a server with a login', () => {
     assert.equal(await secretOf(own), undefined)
     const verdict = await own.refused(undefined, unauthorized)
     assert(verdict instanceof TransportError)
-    assert.equal(
-      verdict.message,
-      "Authentication failed: 'guarded' needs a login; run: mcps-proxy login guarded",
-    )
+    const wanted = "Authentication failed: 'guarded' needs a login; run: mcps-proxy login guarded"
+    assert.equal(verdict.message, wanted)
     // The error of a server that wants something else than a login has the words of the server.
     assert.equal(await own.refused(undefined, { status: 401, challenges: ['Basic realm="x"'] }), undefined)
     assert.equal(verdict.code, 'TRANSPORT_LOGIN')
@@ -299,10 +295,8 @@ describe('the credentials of a server with a login', () => {
     const own = credentials(at, [], help)
     assert.equal(await wantsMore(own, 'write'), 'again')
     assert.deepEqual(at.server.scopesAsked, ['read', 'read write'])
-    assert.match(
-      await wantsMore(own, 'write'),
-      /wants more rights, and asking for them did not help; run: .* --scope 'read write'$/,
-    )
+    const why = await wantsMore(own, 'write')
+    assert.match(why, /wants more rights, and asking for them did not help; run: .* --scope 'read write'$/)
     assert.equal(at.server.scopesAsked.length, 2)
   })
 

@@ -65,10 +65,8 @@ describe('a login for each user', () => {
     })
     for (const user of ['ann', 'bob']) {
       await listing(here, user, 'login')
-      assert.match(
-        await ask(user, 'tools/call', { name: 'guarded__login', arguments: {} }),
-        new RegExp(`mcps-proxy login guarded --user ${user} --no-browser`),
-      )
+      const answer = await ask(user, 'tools/call', { name: 'guarded__login', arguments: {} })
+      assert.match(answer, new RegExp(`mcps-proxy login guarded --user ${user} --no-browser`))
     }
     assert.deepEqual(state(), {
       state: 'login-required',
@@ -79,10 +77,8 @@ describe('a login for each user', () => {
     await listing(here, 'ann', 'hello')
     const hello = { name: 'guarded__hello', arguments: {} }
     assert.match(await ask('ann', 'tools/call', hello), /"hi"/)
-    assert.match(
-      await ask('bob', 'tools/call', hello),
-      /needs a login; run: mcps-proxy login guarded --user bob"/,
-    )
+    const why = await ask('bob', 'tools/call', hello)
+    assert.match(why, /needs a login; run: mcps-proxy login guarded --user bob"/)
     assert.doesNotMatch(await ask('bob', 'tools/list'), /hello/)
     assert.deepEqual(state(), { state: 'connected', users: { count: 2, withoutLogin: 1 }, error: undefined })
     assert.deepEqual([storeOf('bob').read(guard.url), storeOf().read(guard.url)], [undefined, undefined])

@@ -31,23 +31,21 @@ async function place(t: TestContext, options?: AuthorizationOptions, follows?: s
   return { server, store, log, tabs: () => browser.tabs, automatic, runtime }
 }
 
-describe('a browser opens unasked', () => {
-  const desktop = { DISPLAY: ':0' }
-  const cases: readonly [string, Readonly<Record<string, string>>, boolean][] = [
-    ['with $BROWSER, also over SSH', { BROWSER: 'w3m', SSH_CONNECTION: 'x' }, true],
-    ['not with an empty $BROWSER, over SSH', { ...desktop, BROWSER: '', SSH_CONNECTION: 'x' }, false],
-    ['not in a terminal of SSH', { ...desktop, SSH_TTY: '/dev/pts/1' }, false],
-    ['not in CI', { ...desktop, CI: 'true' }, false],
-    ['not in a container', { ...desktop, container: 'podman' }, false],
-    ['not in a pod', { ...desktop, KUBERNETES_SERVICE_HOST: '10.0.0.1' }, false],
-  ]
-  const linux: typeof cases = [
-    ['not without a display', {}, false],
-    ['not with an empty display', { DISPLAY: '', WAYLAND_DISPLAY: '' }, false],
-  ]
-  for (const [title, env, wanted] of [...cases, ...(process.platform === 'linux' ? linux : [])])
-    test(title, () => assert.equal(hasPerson(env), wanted))
-})
+const desktop = { DISPLAY: ':0' }
+const cases: readonly [string, Readonly<Record<string, string>>, boolean][] = [
+  ['with $BROWSER, also over SSH', { BROWSER: 'w3m', SSH_CONNECTION: 'x' }, true],
+  ['not with an empty $BROWSER, over SSH', { ...desktop, BROWSER: '', SSH_CONNECTION: 'x' }, false],
+  ['not in a terminal of SSH', { ...desktop, SSH_TTY: '/dev/pts/1' }, false],
+  ['not in CI', { ...desktop, CI: 'true' }, false],
+  ['not in a container', { ...desktop, container: 'podman' }, false],
+  ['not in a pod', { ...desktop, KUBERNETES_SERVICE_HOST: '10.0.0.1' }, false],
+]
+const linux: typeof cases = [
+  ['not without a display', {}, false],
+  ['not with an empty display', { DISPLAY: '', WAYLAND_DISPLAY: '' }, false],
+]
+for (const [title, env, wanted] of [...cases, ...(process.platform === 'linux' ? linux : [])])
+  test(`a browser opens unasked: ${title}`, () => assert.equal(hasPerson(env), wanted))
 
 describe('an automatic login', () => {
   test('is one tab for all who want it, and its address has no state', async (t) => {
@@ -75,8 +73,7 @@ describe('an automatic login', () => {
     const at = await place(t)
     const other = at.store.browserTurn()
     assert(other.tryAcquire())
-    const own = at.automatic()
-    void own.ask(true)
+    void at.automatic().ask(true)
     await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual([at.tabs(), at.server.asked], [[], []])
     other.release()
@@ -117,8 +114,7 @@ describe('an automatic login', () => {
     await until(() => log.some(({ message }) => message.includes('login failed')))
     assert.deepEqual([proxy.status()[0]?.state, at.tabs().length], ['login-required', 1])
     at.server.options = {}
-    const refused = await client.call('guarded__hello')
-    assert.match(textAt(refused.value, 'error', 'message'), /needs a login/)
+    assert.match(textAt((await client.call('guarded__hello')).value, 'error', 'message'), /needs a login/)
     await until(() => at.tabs().length === 2)
     await until(() => proxy.status()[0]?.state === 'connected')
     assert.equal(textAt((await client.call('guarded__hello')).value, 'result', 'content', 0, 'text'), 'hi')

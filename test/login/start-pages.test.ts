@@ -117,10 +117,8 @@ describe('the pages at which users log in', () => {
     const refused = await here.ask('bob', 'tools/call', { name: 'guarded__hello', arguments: {} })
     assert.notEqual(at(refused, 'error'), undefined)
     assert.equal(here.storeOf('bob').read(here.guard.url), undefined)
-    assert.deepEqual(here.guard.registered.at(-1), {
-      type: 'native',
-      uris: [`${here.publicUrl}/login/return`],
-    })
+    const registered = here.guard.registered.at(-1)
+    assert.deepEqual(registered, { type: 'native', uris: [`${here.publicUrl}/login/return`] })
     assert.doesNotMatch(JSON.stringify(here.log), /access-|refresh-|state=|code=|s%cret|__Host/)
     // The login is over.
     assert.equal((await new Browser('ann', here).open(page)).status, 404)

@@ -90,12 +90,7 @@ describe('a client', () => {
   test('of one authorization server is not shown to another', async () => {
     const { requests } = await place({ text: '{}' })
     const client = { id: 'c', secret: undefined, method: 'none' } as const
-    const last = {
-      issuer: 'https://old',
-      client,
-      isRegistered: false,
-      redirectUri: 'http://h/',
-    }
+    const last = { issuer: 'https://old', client, isRegistered: false, redirectUri: 'http://h/' }
     await assert.rejects(requests.clientFor({ clientId: 'c' }, 'http://h/', last), {
       constructor: LoginError,
       message: /names https:\/\/as\.example .* a client of https:\/\/old: set auth\.issuer/,
@@ -184,11 +179,8 @@ describe('an answer of a token endpoint', () => {
 
   test('to a registration may have status 200, and not say when the secret ends', async () => {
     const { requests } = await place({ text: '{"client_id":"c","client_secret":"s"}' })
-    assert.deepEqual(await requests.register('http://h/'), {
-      id: 'c',
-      secret: 's',
-      method: 'client_secret_basic',
-    })
+    const registered = await requests.register('http://h/')
+    assert.deepEqual(registered, { id: 'c', secret: 's', method: 'client_secret_basic' })
   })
 
   for (const [redirectUri, type] of [

@@ -46,8 +46,7 @@ const auths = {
 /** The arguments and variables with which the proxy is started for a scenario; `remove` is for its end. */
 export function loginPlace(scenario, url, context) {
   const home = mkdtempSync(join(tmpdir(), 'conformance-home-'))
-  const browser = join(import.meta.dirname, 'browser.mjs')
-  const env = { ...process.env, HOME: home, BROWSER: browser }
+  const env = { ...process.env, HOME: home, BROWSER: join(import.meta.dirname, 'browser.mjs') }
   return {
     args: argsFor(scenario, url, context, join(home, 'mcp.json')),
     env,

@@ -19,9 +19,7 @@ let last = 0
 
 const shown = (task) => ({ ...task, createdAt: date, lastUpdatedAt: date, 'x-odd': '1.0' })
 
-function declared({ _meta }) {
-  return _meta[key('clientCapabilities')].extensions?.[TASKS] !== undefined
-}
+const declared = ({ _meta }) => _meta[key('clientCapabilities')].extensions?.[TASKS] !== undefined
 
 function needed(params) {
   if (declared(params)) return

@@ -6,12 +6,11 @@ import { serve, tool } from './serve.mjs'
 const CHUNK = Buffer.alloc(1 << 20, 'x')
 let before = Promise.resolve()
 
-function write(bytes) {
-  return new Promise((resolve) => {
+const write = (bytes) =>
+  new Promise((resolve) => {
     if (process.stdout.write(bytes)) resolve()
     else process.stdout.once('drain', resolve)
   })
-}
 
 async function fill(bytes) {
   for (let left = bytes; left > 0; left -= CHUNK.length) await write(CHUNK.subarray(0, left))

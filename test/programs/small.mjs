@@ -143,10 +143,7 @@ function logging() {
     least = levels.indexOf(level)
     return {}
   }
-  return {
-    capabilities: { tools: {}, logging: {} },
-    requests: { ...requests, 'logging/setLevel': setLevel },
-  }
+  return { capabilities: { tools: {}, logging: {} }, requests: { ...requests, 'logging/setLevel': setLevel } }
 }
 
 /** A tool with arguments that HTTP clients repeat in header fields. */
@@ -161,21 +158,19 @@ function marked() {
 }
 
 /** Lists of every kind with two items a page. */
-function paged() {
-  return {
-    capabilities: { tools: {}, prompts: {}, resources: {} },
-    requests: {
-      'tools/list': pages('tools', (letter) => tool(letter, `Says ${letter}`)),
-      'prompts/list': pages('prompts', (name) => ({ name, description: `Prompt ${name}` })),
-      'resources/list': pages('resources', (name) => ({ uri: `page:///${name}`, name })),
-      'resources/templates/list': pages('resourceTemplates', (name) => ({
-        uriTemplate: `page:///${name}/{id}`,
-        name,
-      })),
-      'tools/call': ({ name }) => text(name),
-    },
-  }
-}
+const paged = () => ({
+  capabilities: { tools: {}, prompts: {}, resources: {} },
+  requests: {
+    'tools/list': pages('tools', (letter) => tool(letter, `Says ${letter}`)),
+    'prompts/list': pages('prompts', (name) => ({ name, description: `Prompt ${name}` })),
+    'resources/list': pages('resources', (name) => ({ uri: `page:///${name}`, name })),
+    'resources/templates/list': pages('resourceTemplates', (name) => ({
+      uriTemplate: `page:///${name}/{id}`,
+      name,
+    })),
+    'tools/call': ({ name }) => text(name),
+  },
+})
 
 /** A call reports its progress. */
 const progress = () =>

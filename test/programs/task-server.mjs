@@ -76,10 +76,7 @@ serve({
   name: 'task-server',
   capabilities: {
     tools: {},
-    tasks: {
-      ...Object.fromEntries(parts.map((part) => [part, {}])),
-      requests: { tools: { call: {} } },
-    },
+    tasks: { ...Object.fromEntries(parts.map((part) => [part, {}])), requests: { tools: { call: {} } } },
   },
   requests: {
     'tools/list': () => ({

@@ -109,8 +109,7 @@ function overHttp(port) {
     const message = body === '' ? undefined : JSON.parse(body)
     if (way.startsWith('pair')) return pair(servers, request, response, message)
     if (message === undefined) return response.writeHead(405).end()
-    const own = serverAt(servers, way)
-    const said = own.answer(message)
+    const said = serverAt(servers, way).answer(message)
     if (message.method !== 'server/discover' || ways[way] !== undefined) {
       if (way === 'silent' && said === undefined && message.id !== undefined) return undefined
       if (said === undefined) return response.writeHead(202).end()

@@ -31,92 +31,86 @@ function compare(expected: string, came: string, mode: 'bytes' | 'json' = 'bytes
   return compareFrames(pattern, received, mode, new Map([['known', '7']]))
 }
 
-describe('frames that are equal', () => {
-  const cases: readonly [string, string, string, ('json' | 'bytes')?][] = [
-    ['the same bytes', '{"a":1.0}', '{"a":1.0}'],
-    ['$any', '{"a":"$any","b":1}', '{"a":{"x":[1]},"b":1}'],
-    ['$any of a short value and of a long one', '["$any","$any"]', '[1,"a much longer text"]'],
-    ['$string', '{"a":"$string"}', '{"a":"x\\n"}'],
-    ['$number', '{"a":"$number"}', '{"a":-1.5e3}'],
-    ['$match', '{"a":"$match:x+\\\\d"}', '{"a":"xxx1"}'],
-    ['$match over lines', '{"a":"$match:a.b"}', '{"a":"a\\nb"}'],
-    ['$id the first time', '{"id":"$id:new"}', '{"id":"abc"}'],
-    ['$id twice in one frame', '{"id":"$id:new","a":["$id:new"]}', '{"id":[1],"a":[[1]]}'],
-    ['$id that is known', '{"id":"$id:known"}', '{"id":7}'],
-    ['$$ is the text itself', '{"a":"$$any"}', '{"a":"$any"}'],
-    ['$rest', '{"a":{"b":1,"$rest":"any"}}', '{"a":{"c":2,"b":1}}'],
-    ['json: order, white space, escapes', '{"a":"a","b":[1]}', ' { "b":[ 1 ], "a":"\\u0061"} ', 'json'],
-    ['json: a member twice', '{"a":1,"a":2}', '{"a":1,"a":2}', 'json'],
-    [
-      'a batch in another order',
-      '[{"id":1,"result":"$any"},{"id":2,"result":2}]',
-      '[{"id":2,"result":2},{"id":1,"result":7}]',
-    ],
-  ]
-  for (const [title, expected, came, mode] of cases)
-    it(title, () => assert.equal(compare(expected, came, mode).kind, 'equal'))
-})
+const cases: readonly [string, string, string, ('json' | 'bytes')?][] = [
+  ['the same bytes', '{"a":1.0}', '{"a":1.0}'],
+  ['$any', '{"a":"$any","b":1}', '{"a":{"x":[1]},"b":1}'],
+  ['$any of a short value and of a long one', '["$any","$any"]', '[1,"a much longer text"]'],
+  ['$string', '{"a":"$string"}', '{"a":"x\\n"}'],
+  ['$number', '{"a":"$number"}', '{"a":-1.5e3}'],
+  ['$match', '{"a":"$match:x+\\\\d"}', '{"a":"xxx1"}'],
+  ['$match over lines', '{"a":"$match:a.b"}', '{"a":"a\\nb"}'],
+  ['$id the first time', '{"id":"$id:new"}', '{"id":"abc"}'],
+  ['$id twice in one frame', '{"id":"$id:new","a":["$id:new"]}', '{"id":[1],"a":[[1]]}'],
+  ['$id that is known', '{"id":"$id:known"}', '{"id":7}'],
+  ['$$ is the text itself', '{"a":"$$any"}', '{"a":"$any"}'],
+  ['$rest', '{"a":{"b":1,"$rest":"any"}}', '{"a":{"c":2,"b":1}}'],
+  ['json: order, white space, escapes', '{"a":"a","b":[1]}', ' { "b":[ 1 ], "a":"\\u0061"} ', 'json'],
+  ['json: a member twice', '{"a":1,"a":2}', '{"a":1,"a":2}', 'json'],
+  [
+    'a batch in another order',
+    '[{"id":1,"result":"$any"},{"id":2,"result":2}]',
+    '[{"id":2,"result":2},{"id":1,"result":7}]',
+  ],
+]
+for (const [title, expected, came, mode] of cases)
+  it(`frames that are equal: ${title}`, () => assert.equal(compare(expected, came, mode).kind, 'equal'))
 
-describe('where frames differ', () => {
-  const cases: readonly [string, string, string, string, number, ('json' | 'bytes')?][] = [
-    ['another text', '{"a":"text"}', '{"a":"test"}', '$.a is another value', 8],
-    ['another number', '{"a":[1,{"b":12}]}', '{"a":[1,{"b":13}]}', '$.a[1].b is another value', 14],
-    ['another spelling of a number', '{"a":1.0}', '{"a":1}', '$.a is another value', 6],
-    ['also as json', '{"a":1.0}', '{"a":1}', '$.a is another value', 6, 'json'],
-    ['another kind', '{"a":1}', '{"a":"1"}', '$.a is a string', 5],
-    ['null', '{"a":1}', '{"a":null}', '$.a is null', 5],
-    ['a missing member', '{"a":1,"b":2}', '{"a":1}', '$.b is missing', 6],
-    ['a further member', '{"a":1}', '{"a":1,"b c":2}', '$["b c"] is not expected', 7],
-    ['a member once instead of twice', '{"a":1,"a":1}', '{"a":1}', '$.a is missing', 6],
-    ['a missing item', '{"a":[1,2]}', '{"a":[1]}', '$.a[1] is missing', 7],
-    ['a further item', '{"a":[1]}', '{"a":[1,2]}', '$.a[1] is not expected', 8],
-    ['the order of members', '{"a":1,"b":2}', '{"b":2,"a":1}', '$.b is written differently', 2],
-    ['white space', '{"a":1}', '{"a": 1}', '$.a is written differently', 5],
-    ['white space behind', '{"a":1}', '{"a":1} ', '$ is written differently', 7],
-    ['an escape', '{"a":"a"}', '{"a":"\\u0061"}', '$.a is written differently', 6],
-    ['after a placeholder', '{"a":"$any","b":1}', '{"a":[1,2], "b":1}', '$ is written differently', 11],
-    ['$string', '{"a":"$string"}', '{"a":1}', '$.a is a number, not a string', 5],
-    ['$number', '{"a":"$number"}', '{"a":"1"}', '$.a is a string, not a number', 5],
-    ['$match', '{"a":"$match:x+"}', '{"a":"xy"}', '$.a does not match ^(?:x+)$', 5],
-    ['$match of no string', '{"a":"$match:1"}', '{"a":1}', '$.a is a number, not a string', 5],
-    ['$id that is known', '{"id":"$id:known"}', '{"id":8}', '$.id is not 7, which came before', 6],
-    ['$$', '{"a":"$$any"}', '{"a":"any"}', '$.a is not "$any"', 5],
-    ['below $rest', '{"a":1,"$rest":"any"}', '{"b":1,"a":2}', '$.a is another value', 11],
-    ['in a batch', '[{"id":1,"r":1},{"id":2}]', '[{"id":2},{"id":1,"r":3}]', '$[1].r is another value', 22],
-    ['a batch that lacks an answer', '[{"id":1},{"id":2}]', '[{"id":1}]', '$[1] is missing', 9],
-  ]
-  for (const [title, expected, came, where, offset, mode] of cases)
-    it(title, () => {
-      const verdict = compare(expected, came, mode)
-      assert(verdict.kind === 'different')
-      const { path, problem } = verdict.difference
-      assert.equal(`${path} ${problem}`, where)
-      assert.equal(verdict.difference.offset, offset)
-    })
-})
-
-describe('times that differ', () => {
-  const cases: readonly [string, string, number][] = [
-    ['at 2026-01-02T03:04:05Z', 'at 2027-11-12T13:14:15Z', 1],
-    ['2026-01-02T03:04:05.123+01:00, a Monday', '2026-01-03T03:04:05.999+02:00, a Tuesday', 2],
-    ['2026-01-02', '2026-01-02', 0],
-    ['2026-01-02 x', '2026-01-03 y', 0],
-    ['on Monday', 'on 2026-01-03', 1],
-    ['10:00', '11:00', 0],
-  ]
-  for (const [expected, came, count] of cases)
-    it(`${expected} / ${came}`, () => assert.equal(differingTimes(expected, came), count))
-
-  it('count only where they are let', () => {
-    const [before, now] = ['{"a":"on 2026-01-02"}', '{"a":"on 2026-01-03"}'].map((text) => Buffer.from(text))
-    assert(before !== undefined && now !== undefined)
-    const pattern = new FrameReader(true).pattern(before)
-    const received = { bytes: now, tree: readTree(now) }
-    const verdict = (timesVary: boolean): MessageVerdict =>
-      compareFrames({ ...pattern, timesVary }, received, 'bytes', new Map())
-    assert.deepEqual(verdict(true), { kind: 'equal', bound: new Map(), times: 1 })
-    assert.equal(verdict(false).kind, 'different')
+const differences: readonly [string, string, string, string, number, ('json' | 'bytes')?][] = [
+  ['another text', '{"a":"text"}', '{"a":"test"}', '$.a is another value', 8],
+  ['another number', '{"a":[1,{"b":12}]}', '{"a":[1,{"b":13}]}', '$.a[1].b is another value', 14],
+  ['another spelling of a number', '{"a":1.0}', '{"a":1}', '$.a is another value', 6],
+  ['also as json', '{"a":1.0}', '{"a":1}', '$.a is another value', 6, 'json'],
+  ['another kind', '{"a":1}', '{"a":"1"}', '$.a is a string', 5],
+  ['null', '{"a":1}', '{"a":null}', '$.a is null', 5],
+  ['a missing member', '{"a":1,"b":2}', '{"a":1}', '$.b is missing', 6],
+  ['a further member', '{"a":1}', '{"a":1,"b c":2}', '$["b c"] is not expected', 7],
+  ['a member once instead of twice', '{"a":1,"a":1}', '{"a":1}', '$.a is missing', 6],
+  ['a missing item', '{"a":[1,2]}', '{"a":[1]}', '$.a[1] is missing', 7],
+  ['a further item', '{"a":[1]}', '{"a":[1,2]}', '$.a[1] is not expected', 8],
+  ['the order of members', '{"a":1,"b":2}', '{"b":2,"a":1}', '$.b is written differently', 2],
+  ['white space', '{"a":1}', '{"a": 1}', '$.a is written differently', 5],
+  ['white space behind', '{"a":1}', '{"a":1} ', '$ is written differently', 7],
+  ['an escape', '{"a":"a"}', '{"a":"\\u0061"}', '$.a is written differently', 6],
+  ['after a placeholder', '{"a":"$any","b":1}', '{"a":[1,2], "b":1}', '$ is written differently', 11],
+  ['$string', '{"a":"$string"}', '{"a":1}', '$.a is a number, not a string', 5],
+  ['$number', '{"a":"$number"}', '{"a":"1"}', '$.a is a string, not a number', 5],
+  ['$match', '{"a":"$match:x+"}', '{"a":"xy"}', '$.a does not match ^(?:x+)$', 5],
+  ['$match of no string', '{"a":"$match:1"}', '{"a":1}', '$.a is a number, not a string', 5],
+  ['$id that is known', '{"id":"$id:known"}', '{"id":8}', '$.id is not 7, which came before', 6],
+  ['$$', '{"a":"$$any"}', '{"a":"any"}', '$.a is not "$any"', 5],
+  ['below $rest', '{"a":1,"$rest":"any"}', '{"b":1,"a":2}', '$.a is another value', 11],
+  ['in a batch', '[{"id":1,"r":1},{"id":2}]', '[{"id":2},{"id":1,"r":3}]', '$[1].r is another value', 22],
+  ['a batch that lacks an answer', '[{"id":1},{"id":2}]', '[{"id":1}]', '$[1] is missing', 9],
+]
+for (const [title, expected, came, where, offset, mode] of differences)
+  it(`where frames differ: ${title}`, () => {
+    const verdict = compare(expected, came, mode)
+    assert(verdict.kind === 'different')
+    const { path, problem } = verdict.difference
+    assert.equal(`${path} ${problem}`, where)
+    assert.equal(verdict.difference.offset, offset)
   })
+
+const times: readonly [string, string, number][] = [
+  ['at 2026-01-02T03:04:05Z', 'at 2027-11-12T13:14:15Z', 1],
+  ['2026-01-02T03:04:05.123+01:00, a Monday', '2026-01-03T03:04:05.999+02:00, a Tuesday', 2],
+  ['2026-01-02', '2026-01-02', 0],
+  ['2026-01-02 x', '2026-01-03 y', 0],
+  ['on Monday', 'on 2026-01-03', 1],
+  ['10:00', '11:00', 0],
+]
+for (const [expected, came, count] of times)
+  it(`times that differ: ${expected} / ${came}`, () => assert.equal(differingTimes(expected, came), count))
+
+it('times that differ: count only where they are let', () => {
+  const [before, now] = ['{"a":"on 2026-01-02"}', '{"a":"on 2026-01-03"}'].map((text) => Buffer.from(text))
+  assert(before !== undefined && now !== undefined)
+  const pattern = new FrameReader(true).pattern(before)
+  const received = { bytes: now, tree: readTree(now) }
+  const verdict = (timesVary: boolean): MessageVerdict =>
+    compareFrames({ ...pattern, timesVary }, received, 'bytes', new Map())
+  assert.deepEqual(verdict(true), { kind: 'equal', bound: new Map(), times: 1 })
+  assert.equal(verdict(false).kind, 'different')
 })
 
 function transcriptOf(...lines: readonly string[]): Transcript {
@@ -132,9 +126,8 @@ function eventName(event: ReceivedEvent): string {
 
 const out = (frame: string, more = ''): string => `{"dir":"out",${more}"frame":${frame}}`
 
-function recordedSteps(...lines: readonly string[]): Transcript['steps'] {
-  return transcriptOf('{"mcps":1,"recorded":true}', ...lines).steps
-}
+const recordedSteps = (...lines: readonly string[]): Transcript['steps'] =>
+  transcriptOf('{"mcps":1,"recorded":true}', ...lines).steps
 
 /** Takes every frame in turn: the line that it was, `!` and the line that it should have been, or `?`. */
 function found(lines: readonly string[], came: readonly string[], recorded = false): string {
@@ -177,29 +170,26 @@ describe('which expected frame one that came is', () => {
   })
 })
 
-describe('mistakes in a transcript', () => {
-  const cases: readonly [string, readonly string[], RegExp][] = [
-    ['no header', ['{"dir":"in","frame":{}}'], /^a\.jsonl:1: the first line must be a header/],
-    ['nothing to do', ['{"mcps":1}'], /^a\.jsonl: there is nothing to replay/],
-    ['another version', ['{"mcps":2}'], /:1: "mcps" must be 1/],
-    ['no JSON', ['{"mcps":1}', '', '{"dir":"in","frame":{]}'], /:3: .* at byte 21 of the line/],
-    ['an unknown key', ['{"mcps":1}', '{"dir":"out","optinal":true,"frame":{}}'], /:2: "optinal" is not/],
-    ['an unknown header', ['{"mcps":1,"configs":{}}'], /:1: "configs" is not known/],
-    ['no direction', ['{"mcps":1}', '{"frame":{}}'], /:2: "dir" must be/],
-    ['no frame', ['{"mcps":1}', '{"dir":"in"}'], /:2: a line needs a "frame"/],
-    ['a comparison', ['{"mcps":1}', '{"dir":"out","expect":"text","frame":{}}'], /:2: "expect" must be/],
-    ['an unknown placeholder', ['{"mcps":1}', '{"dir":"out","frame":"$foo"}'], /:2: "\$foo" is no place/],
-    ['a wrong expression', ['{"mcps":1}', '{"dir":"out","frame":"$match:("}'], /:2: "\$match:\(":/],
-    ['a name without a value', ['{"mcps":1}', '{"dir":"in","frame":"$id:x"}'], /:2: "\$id:x" is sent, but/],
-  ]
-  for (const [title, lines, want] of cases)
-    it(title, () =>
-      assert.throws(
-        () => transcriptOf(...lines),
-        (error) => error instanceof TranscriptError && want.test(error.message),
-      ),
-    )
-})
+const mistakes: readonly [string, readonly string[], RegExp][] = [
+  ['no header', ['{"dir":"in","frame":{}}'], /^a\.jsonl:1: the first line must be a header/],
+  ['nothing to do', ['{"mcps":1}'], /^a\.jsonl: there is nothing to replay/],
+  ['another version', ['{"mcps":2}'], /:1: "mcps" must be 1/],
+  ['no JSON', ['{"mcps":1}', '', '{"dir":"in","frame":{]}'], /:3: .* at byte 21 of the line/],
+  ['an unknown key', ['{"mcps":1}', '{"dir":"out","optinal":true,"frame":{}}'], /:2: "optinal" is not/],
+  ['an unknown header', ['{"mcps":1,"configs":{}}'], /:1: "configs" is not known/],
+  ['no direction', ['{"mcps":1}', '{"frame":{}}'], /:2: "dir" must be/],
+  ['no frame', ['{"mcps":1}', '{"dir":"in"}'], /:2: a line needs a "frame"/],
+  ['a comparison', ['{"mcps":1}', '{"dir":"out","expect":"text","frame":{}}'], /:2: "expect" must be/],
+  ['an unknown placeholder', ['{"mcps":1}', '{"dir":"out","frame":"$foo"}'], /:2: "\$foo" is no place/],
+  ['a wrong expression', ['{"mcps":1}', '{"dir":"out","frame":"$match:("}'], /:2: "\$match:\(":/],
+  ['a name without a value', ['{"mcps":1}', '{"dir":"in","frame":"$id:x"}'], /:2: "\$id:x" is sent, but/],
+]
+for (const [title, lines, want] of mistakes)
+  it(`mistakes in a transcript: ${title}`, () =>
+    assert.throws(
+      () => transcriptOf(...lines),
+      (error) => error instanceof TranscriptError && want.test(error.message),
+    ))
 
 describe('a recording', () => {
   it('has no placeholders', () => {
@@ -297,8 +287,7 @@ describe('a replay that fails', () => {
       fileOf('{"mcps":1}', '{"dir":"up","frame":{}}'),
       join(folder, 'none.jsonl'),
     ])
-    assert.equal(code, 2)
-    assert.equal(out, '')
+    assert.deepEqual([code, out], [2, ''])
     assert.match(err, /:2: "dir" must be[^]*none\.jsonl: ENOENT/)
   })
 
@@ -319,50 +308,46 @@ describe('a replay that fails', () => {
   })
 })
 
-describe('what a transcript names', () => {
-  const header = { mcps: 1, command: ['$node', '-e', 'x y'] }
-  const config = { mcpServers: { s: { command: 'touch', args: ['/tmp/x'] } } }
-  const given = { rest: [process.execPath, join(programs, 'echo.mjs')] }
-  const answer = '{"dir":"out","frame":{"jsonrpc":"2.0","id":1,"result":{}}}'
-  const cases: [title: string, header: object, more: object, shown: string | undefined][] = [
-    ['a command', header, {}, "'$node' -e 'x y'"],
-    ['a service', { ...header, service: ['a'] }, {}, ': a\n'],
-    [
-      'arguments and a configuration',
-      { mcps: 1, args: ['--stdio'], config },
-      {},
-      'mcps-proxy --stdio, with the configuration {"mcpServers"',
-    ],
-    ['nothing, which starts the servers of the user', { mcps: 1 }, {}, ': mcps-proxy\n'],
-    ['a command, where the command line has another', header, given, undefined],
-    [
-      'a variable of the command',
-      { mcps: 1, env: { NODE_OPTIONS: '--import x' } },
-      given,
-      "NODE_OPTIONS='--import x'",
-    ],
-  ]
-  for (const [title, head, more, shown] of cases)
-    it(`is started only with trust: ${title}`, async () => {
-      const file = fileOf(JSON.stringify(head), call, answer)
-      const { code, err } = await run(file, { ...more, trust: false })
-      assert.equal(code, shown === undefined ? 0 : 2)
-      assert(err.includes(shown ?? ''), err)
-      assert.equal(err.includes('nothing was started'), shown !== undefined)
-    })
-})
+const withCommand = { mcps: 1, command: ['$node', '-e', 'x y'] }
+const touching = { mcpServers: { s: { command: 'touch', args: ['/tmp/x'] } } }
+const echo = { rest: [process.execPath, join(programs, 'echo.mjs')] }
+const answered = '{"dir":"out","frame":{"jsonrpc":"2.0","id":1,"result":{}}}'
+const named: [title: string, head: object, more: object, shown: string | undefined][] = [
+  ['a command', withCommand, {}, "'$node' -e 'x y'"],
+  ['a service', { ...withCommand, service: ['a'] }, {}, ': a\n'],
+  [
+    'arguments and a configuration',
+    { mcps: 1, args: ['--stdio'], config: touching },
+    {},
+    'mcps-proxy --stdio, with the configuration {"mcpServers"',
+  ],
+  ['nothing, which starts the servers of the user', { mcps: 1 }, {}, ': mcps-proxy\n'],
+  ['a command, where the command line has another', withCommand, echo, undefined],
+  [
+    'a variable of the command',
+    { mcps: 1, env: { NODE_OPTIONS: '--import x' } },
+    echo,
+    "NODE_OPTIONS='--import x'",
+  ],
+]
+for (const [title, head, more, shown] of named)
+  it(`a transcript is started only with trust: ${title}`, async () => {
+    const file = fileOf(JSON.stringify(head), call, answered)
+    const { code, err } = await run(file, { ...more, trust: false })
+    assert.equal(code, shown === undefined ? 0 : 2)
+    assert(err.includes(shown ?? ''), err)
+    assert.equal(err.includes('nothing was started'), shown !== undefined)
+  })
 
-describe('the fixtures', () => {
-  for (const name of readdirSync(fixtures).filter((each) => each.endsWith('.jsonl')))
-    it(basename(name, '.jsonl'), async () => {
-      const file = join(fixtures, name)
-      // The exit code is that of the command.
-      const isOfCommand = readFileSync(file, 'utf8').includes('{"exit"')
-      const { code, out } = await (isOfCommand ? run(file) : runInProcess(file))
-      assert.equal(code, 0, out)
-      assert.match(out, /^1 passed, 0 failed \(\d+ frames compared\)\n$/)
-    })
-})
+for (const name of readdirSync(fixtures).filter((each) => each.endsWith('.jsonl')))
+  it(`the fixtures: ${basename(name, '.jsonl')}`, async () => {
+    const file = join(fixtures, name)
+    // The exit code is that of the command.
+    const isOfCommand = readFileSync(file, 'utf8').includes('{"exit"')
+    const { code, out } = await (isOfCommand ? run(file) : runInProcess(file))
+    assert.equal(code, 0, out)
+    assert.match(out, /^1 passed, 0 failed \(\d+ frames compared\)\n$/)
+  })
 
 it('what was recorded replays without editing: questions of a server under other ids', async () => {
   const asks = { command: process.execPath, args: [join(programs, 'small.mjs'), 'asks'] }

@@ -23,20 +23,18 @@ const handshake = [
 
 const passed = /^1 passed, 0 failed \(3 frames compared\)\n$/
 
-describe('the fixtures, over HTTP', () => {
-  // One for each way in which a message comes over HTTP. `http-transcripts` has the transcripts of the front itself.
-  const names =
-    'cancelled error-timeout logging-setlevel n-driven n-listen n-tasks progress revision-2025-03-26-batch sampling tools-list-changed'
-  for (const name of names.split(' '))
-    it(name, async () => {
-      const { code, out } = await run(join(fixtures, `${name}.jsonl`), { http: true })
-      assert.equal(code, 0, out)
-      assert.match(
-        out,
-        /^(?:1 passed, 0 failed \(\d+ frames compared\)|skip .*: it needs stdio \(.*\), and this is HTTP\n0 passed, 0 failed, 1 skipped.*)\n$/,
-      )
-    })
-})
+// One for each way in which a message comes over HTTP. `http-transcripts` has the transcripts of the front itself.
+const names =
+  'cancelled error-timeout logging-setlevel n-driven n-listen n-tasks progress revision-2025-03-26-batch sampling tools-list-changed'
+for (const name of names.split(' '))
+  it(`the fixtures, over HTTP: ${name}`, async () => {
+    const { code, out } = await run(join(fixtures, `${name}.jsonl`), { http: true })
+    assert.equal(code, 0, out)
+    assert.match(
+      out,
+      /^(?:1 passed, 0 failed \(\d+ frames compared\)|skip .*: it needs stdio \(.*\), and this is HTTP\n0 passed, 0 failed, 1 skipped.*)\n$/,
+    )
+  })
 
 describe('replay --url', () => {
   it('against the proxy, over Streamable HTTP and over HTTP+SSE', async (t) => {
@@ -51,10 +49,7 @@ describe('replay --url', () => {
   it('keeps the session, the revision and the header fields, and says goodbye', async (t) => {
     const seen: string[] = []
     const origin = await scripted(t, seen)
-    const { code, out } = await run(fileOf(...handshake), {
-      url: `${origin}/mcp`,
-      header: { 'X-Key': 'k' },
-    })
+    const { code, out } = await run(fileOf(...handshake), { url: `${origin}/mcp`, header: { 'X-Key': 'k' } })
     assert.equal(code, 0, out)
     const fields = 'session=s1 version=2025-06-18 key=k'
     assert.deepEqual(seen.toSorted(), [
@@ -101,31 +96,29 @@ describe('replay --url', () => {
   })
 })
 
-describe('a server over HTTP that is started for a transcript', () => {
-  it('is told its port, also where the command line names it', async () => {
-    const { code, out } = await run(fileOf(...handshake), {
-      http: true,
-      rest: [process.execPath, join(programs, 'reference.mjs'), '--http', '$port'],
-    })
-    assert.equal(code, 0, out)
+it('a server started for a transcript is told its port, also by the command line', async () => {
+  const { code, out } = await run(fileOf(...handshake), {
+    http: true,
+    rest: [process.execPath, join(programs, 'reference.mjs'), '--http', '$port'],
   })
+  assert.equal(code, 0, out)
+})
 
-  it('may end before it listens, which is said at once', async () => {
-    const file = fileOf(
-      '{"mcps":1,"transport":"http","command":["$node","-e","console.error(`no ${process.argv[1]}`);process.exit(3)","$port"]}',
-      call,
-      answer,
-    )
-    const { code, out } = await run(file)
-    assert.equal(code, 1)
-    assert.match(out, /the server ended its output and exited with 3/)
-    assert.match(out, /the server said on stderr:\n +no \d+/)
-  })
+it('a server started for a transcript may end before it listens, which is said at once', async () => {
+  const file = fileOf(
+    '{"mcps":1,"transport":"http","command":["$node","-e","console.error(`no ${process.argv[1]}`);process.exit(3)","$port"]}',
+    call,
+    answer,
+  )
+  const { code, out } = await run(file)
+  assert.equal(code, 1)
+  assert.match(out, /the server ended its output and exited with 3/)
+  assert.match(out, /the server said on stderr:\n +no \d+/)
 })
 
 /** A server that keeps a session, and what came to it. */
-function scripted(scope: Scope, seen: string[]): Promise<string> {
-  return serving(scope, (request, response, body) => {
+const scripted = (scope: Scope, seen: string[]): Promise<string> =>
+  serving(scope, (request, response, body) => {
     const field = (name: string): string => String(request.headers[name] ?? 'none')
     const [session, version] = [field('mcp-session-id'), field('mcp-protocol-version')]
     seen.push(`${request.method} session=${session} version=${version} key=${field('x-key')}`)
@@ -143,4 +136,3 @@ function scripted(scope: Scope, seen: string[]): Promise<string> {
           : {}
     response.end(JSON.stringify({ jsonrpc: '2.0', id: about, result }))
   })
-}

@@ -1,7 +1,7 @@
 // TOML and YAML files of clients: parsing, errors with their position, and the text after a change.
 
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { parseServersFile } from '../../../src/cli/clients/servers-file.js'
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
@@ -49,10 +49,8 @@ const readings: readonly [format: 'toml' | 'yaml', title: string, text: string, 
   ['yaml', 'has a name twice', 's:\n  - name: a\n  - name: a\n', "has two servers 'a'"],
 ]
 
-describe('a file of servers', () => {
-  for (const [format, title, text, wanted] of readings)
-    test(`in ${format} ${title}`, () => assert.deepEqual(serversIn(format, text), wanted))
-})
+for (const [format, title, text, wanted] of readings)
+  test(`a file of servers in ${format} ${title}`, () => assert.deepEqual(serversIn(format, text), wanted))
 
 const entry = { c: 'v', l: ['w'] }
 const edits: readonly [
@@ -99,11 +97,9 @@ const edits: readonly [
   ],
 ]
 
-describe('a change of a file of servers', () => {
-  for (const [format, title, text, removed, after] of edits)
-    test(`in ${format} ${title}`, () => {
-      const read = parseServersFile({ format, key: 's' }, text)
-      assert(read.kind === 'servers')
-      assert.equal(read.edit({ removed, set: new Map([['x"', entry]]) }), after)
-    })
-})
+for (const [format, title, text, removed, after] of edits)
+  test(`a change of a file of servers in ${format} ${title}`, () => {
+    const read = parseServersFile({ format, key: 's' }, text)
+    assert(read.kind === 'servers')
+    assert.equal(read.edit({ removed, set: new Map([['x"', entry]]) }), after)
+  })

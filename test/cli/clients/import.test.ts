@@ -288,28 +288,26 @@ test('files are where each system has them', () => {
   for (const [path, wanted] of cases) assert.equal(path, wanted)
 })
 
-describe('the lists of Gemini CLI', () => {
-  const servers = '"mcpServers": { "a": { "command": "a" }, "b": { "command": "b" } }'
-  const cases: [title: string, lists: string, after: unknown, off: string[]][] = [
-    ['none', '', undefined, []],
-    ['allowed', '"mcp": { "allowed": ["a"] },', { allowed: ['a', 'mcps'] }, ['b']],
-    ['excluded', '"mcp": { "excluded": ["b"] },', { excluded: ['b'] }, ['b']],
-  ]
-  for (const [title, lists, after, off] of cases)
-    test(`${title}: our entry may start, and what was blocked is disabled`, (t) => {
-      const home = new Home(t)
-      const path = home.putClient('gemini', `{ ${lists} ${servers} }`)
-      const read = (): { mcp: unknown } => Object(JSON.parse(readFileSync(path, 'utf8')))
-      home.import()
-      assert.deepEqual(read().mcp, after)
-      const disabled = Object.entries(Object(home.servers())).filter(([, each]) => Object(each).disabled)
-      const disabledNames = disabled.map(([name]) => name)
-      assert.deepEqual(disabledNames, off)
-      writeFileSync(path, `${readFileSync(path, 'utf8')}\n`)
-      undoNewest(home.imports)
-      assert.deepEqual(read(), JSON.parse(`{ ${lists} ${servers} }`))
-    })
-})
+const servers = '"mcpServers": { "a": { "command": "a" }, "b": { "command": "b" } }'
+const cases: [title: string, lists: string, after: unknown, off: string[]][] = [
+  ['none', '', undefined, []],
+  ['allowed', '"mcp": { "allowed": ["a"] },', { allowed: ['a', 'mcps'] }, ['b']],
+  ['excluded', '"mcp": { "excluded": ["b"] },', { excluded: ['b'] }, ['b']],
+]
+for (const [title, lists, after, off] of cases)
+  test(`the lists of Gemini CLI: ${title}: our entry may start, and what was blocked is disabled`, (t) => {
+    const home = new Home(t)
+    const path = home.putClient('gemini', `{ ${lists} ${servers} }`)
+    const read = (): { mcp: unknown } => Object(JSON.parse(readFileSync(path, 'utf8')))
+    home.import()
+    assert.deepEqual(read().mcp, after)
+    const disabled = Object.entries(Object(home.servers())).filter(([, each]) => Object(each).disabled)
+    const disabledNames = disabled.map(([name]) => name)
+    assert.deepEqual(disabledNames, off)
+    writeFileSync(path, `${readFileSync(path, 'utf8')}\n`)
+    undoNewest(home.imports)
+    assert.deepEqual(read(), JSON.parse(`{ ${lists} ${servers} }`))
+  })
 
 test('with profiles, each client sees its own servers', (t) => {
   const home = new Home(t)
@@ -361,8 +359,7 @@ describe('an import that is cut short', () => {
   test('writes nothing when a file was changed since it was read', (t) => {
     const { home } = prepared(t)
     const { changes } = home.plan()
-    const path = clientOf('cursor').path(home.machine)
-    writeFileSync(path, '{}')
+    writeFileSync(clientOf('cursor').path(home.machine), '{}')
     const before = home.snapshot()
     assert.throws(() => applyChanges(changes, home.imports), ChangedMeanwhile)
     assert.deepEqual(home.snapshot(), before)
@@ -411,10 +408,8 @@ describe('an import that is cut short', () => {
     writeFileSync(home.own, file({ a: entry('a'), b: entry('changed'), c: entry('mine') }))
     const [client] = undoNewest(home.imports) ?? []
     assert.match(client?.note ?? '', /; b: another server has that name now/)
-    assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')).mcpServers, {
-      a: { command: 'a' },
-      b: { command: 'mine' },
-    })
+    const servers: unknown = JSON.parse(readFileSync(path, 'utf8')).mcpServers
+    assert.deepEqual(servers, { a: { command: 'a' }, b: { command: 'mine' } })
     const kept = { a: { command: 'a' }, b: { command: 'changed' }, c: { command: 'mine' } }
     assert.deepEqual(home.servers(), kept)
   })
@@ -582,8 +577,7 @@ describe('the command', () => {
     assert.equal(ran(['import', '--yes'], env).code, 0)
     const { command, args } = Object(JSON.parse(readFileSync(path, 'utf8'))).mcpServers.mcps
     const input = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
-    const answer = spawnSync(command, args, { env, input, encoding: 'utf8' })
-    assert.match(answer.stdout, /"memory__read_graph"/)
+    assert.match(spawnSync(command, args, { env, input, encoding: 'utf8' }).stdout, /"memory__read_graph"/)
     assert.equal((await home.command('--undo')).code, 0)
     const { '.mcps-proxy/imports': _, ...now } = home.snapshot()
     const kept = Object.fromEntries(Object.entries(now).filter(([name]) => !name.startsWith('.mcps-proxy/')))
@@ -599,14 +593,11 @@ describe('the command', () => {
     assert(!done.out.includes(secret), done.out)
     assert.match(done.out, /the store of secrets gets memory\.API_KEY/)
     const { memory, ...others } = Object(home.servers())
-    assert.deepEqual(memory.env, { API_KEY: '${keyring:memory.API_KEY}' })
-    assert.deepEqual(others, {})
+    assert.deepEqual([memory.env, others], [{ API_KEY: '${keyring:memory.API_KEY}' }, {}])
     const env = { ...process.env, HOME: home.machine.home }
     assert.match((await runCommand(['secret', 'list'], env)).out, /^memory\.API_KEY/)
-    assert.match(
-      readFileSync(join(home.machine.home, '.mcps-proxy/secrets.json'), 'utf8'),
-      new RegExp(secret),
-    )
+    const kept = readFileSync(join(home.machine.home, '.mcps-proxy/secrets.json'), 'utf8')
+    assert.match(kept, new RegExp(secret))
   })
 
   test('a secret that the store has already is used, and another value gets another name', async (t) => {

@@ -66,9 +66,8 @@ async function exitCodeOf(args: readonly string[]): Promise<number> {
 /** A command leaves these listeners behind, because its process normally ends with it. */
 const left = ['SIGINT', 'SIGTERM', 'SIGHUP', 'uncaughtException', 'unhandledRejection'] as const
 
-function listenersOfProcess(): (readonly [name: string, listener: unknown])[] {
-  return left.flatMap((name) => process.rawListeners(name).map((listener) => [name, listener] as const))
-}
+const listenersOfProcess = (): (readonly [name: string, listener: unknown])[] =>
+  left.flatMap((name) => process.rawListeners(name).map((listener) => [name, listener] as const))
 
 /** Commands write strings. Bytes come from the test runner and pass through. */
 function intercept(stream: NodeJS.WriteStream, onText: (all: string) => void = () => undefined) {

@@ -194,8 +194,7 @@ export function isAnswer({ value }: Heard, id: string | number): boolean {
 
 /** The parsed text of a result of the test server. */
 export function said({ value, text }: Heard): unknown {
-  const content = at(value, 'result', 'content', 0, 'text')
-  assert.equal(typeof content, 'string', text.slice(0, 500))
+  assert.equal(typeof at(value, 'result', 'content', 0, 'text'), 'string', text.slice(0, 500))
   return parsed(textAt(value, 'result', 'content', 0, 'text'))
 }
 

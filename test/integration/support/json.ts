@@ -27,6 +27,10 @@ export function numberAt(value: unknown, ...path: readonly (string | number)[]):
   return typeof found === 'number' ? found : Number.NaN
 }
 
+export function errorOf({ value }: { readonly value: unknown }): [code: number, message: string] {
+  return [numberAt(value, 'error', 'code'), textAt(value, 'error', 'message')]
+}
+
 export function parsed(text: string): unknown {
   return JSON.parse(text)
 }

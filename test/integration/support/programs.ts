@@ -27,9 +27,7 @@ export function asRead(value: object): ConfigurationJson {
   return JSON.parse(JSON.stringify(value))
 }
 
-function node(...args: readonly string[]): StdioServerJson {
-  return { command: process.execPath, args }
-}
+const node = (...args: readonly string[]): StdioServerJson => ({ command: process.execPath, args })
 
 /** A program of `test/programs`, and its arguments behind spaces, with these variables and further settings. */
 export function nodeProgram(
