@@ -14,9 +14,8 @@ const said = (change: object): unknown =>
   })
 
 describe('an entry', () => {
-  test('is the facts that were written', () => {
-    assert.deepEqual(fromEntry(JSON.parse(JSON.stringify(entry()))), factsOf('t'))
-  })
+  test('is the facts that were written', () =>
+    assert.deepEqual(fromEntry(JSON.parse(JSON.stringify(entry()))), factsOf('t')))
 
   const cases: readonly (readonly [string, unknown])[] = [
     ['no object', 'text'],

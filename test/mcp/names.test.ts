@@ -51,9 +51,8 @@ describe('publicName', () => {
       assert.match(name, PLAIN)
     })
 
-  it('is the same in every run', () => {
-    assert.equal(publicName('git', 'repo/list'), 'git__repo_list_evyamqns97')
-  })
+  it('is the same in every run', () =>
+    assert.equal(publicName('git', 'repo/list'), 'git__repo_list_evyamqns97'))
 
   it('tells apart what only the hash can', () => {
     assert.notEqual(publicName('a', 'b/c'), publicName('a', 'b.c'))
@@ -101,7 +100,7 @@ describe('properties of public names', () => {
     list.map((offer) => service(offer.service, offer.names, offer.prefix)),
   )
 
-  it('every name leads back to its offer, and to no other', () => {
+  it('every name leads back to its offer, and to no other', () =>
     fc.assert(
       fc.property(services, (list) => {
         const { publicNames, targets } = resolveNames(list)
@@ -117,10 +116,9 @@ describe('properties of public names', () => {
         )
       }),
       { numRuns: 500 },
-    )
-  })
+    ))
 
-  it('a prefixed name keeps to the alphabet and the length', () => {
+  it('a prefixed name keeps to the alphabet and the length', () =>
     fc.assert(
       fc.property(services, (list) => {
         const { publicNames } = resolveNames(list)
@@ -129,16 +127,14 @@ describe('properties of public names', () => {
         })
       }),
       { numRuns: 500 },
-    )
-  })
+    ))
 
-  it('what is added later changes nothing before it', () => {
+  it('what is added later changes nothing before it', () =>
     fc.assert(
       fc.property(services, fc.nat(6), (list, count) => {
         const all = resolveNames(list).publicNames.slice(0, count)
         assert.deepEqual(resolveNames(list.slice(0, count)).publicNames, all)
       }),
       { numRuns: 500 },
-    )
-  })
+    ))
 })

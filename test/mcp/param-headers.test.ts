@@ -33,9 +33,8 @@ const cases: readonly (readonly [string, Readonly<Record<string, string>>, strin
 ]
 
 for (const [args, sent, differs] of cases)
-  test(`fields are compared with the arguments as a server reads them: ${args} and ${JSON.stringify(sent)}`, () => {
-    assert.equal(differingField(headers, Buffer.from(args), sentIn(sent)), differs)
-  })
+  test(`fields are compared with the arguments as a server reads them: ${args} and ${JSON.stringify(sent)}`, () =>
+    assert.equal(differingField(headers, Buffer.from(args), sentIn(sent)), differs))
 
 const typed = paramHeaders(
   Buffer.from(
@@ -68,16 +67,14 @@ const ofTypes: readonly [string, object, Readonly<Record<string, string>>, strin
 ]
 
 for (const [title, args, sent, differs] of ofTypes)
-  test(`fields of typed arguments: ${title}`, () => {
-    assert.equal(differingField(typed, Buffer.from(JSON.stringify(args)), sentIn(sent)), differs)
-  })
+  test(`fields of typed arguments: ${title}`, () =>
+    assert.equal(differingField(typed, Buffer.from(JSON.stringify(args)), sentIn(sent)), differs))
 
-test('a server over HTTP is told of the argument that it reads', () => {
+test('a server over HTTP is told of the argument that it reads', () =>
   assert.deepEqual(paramFields(headers, Buffer.from('{"region":"eu","region":"us"}')), [
     'mcp-param-region',
     'us',
-  ])
-})
+  ]))
 
 /** The fields have the bytes of the numbers, which a JavaScript number would not preserve. */
 const numbers = ['9007199254740993', '1.0', '1e3', '-0', '1E400']

@@ -78,7 +78,7 @@ function writeTo(folder: string, name: string, content: string): void {
 }
 
 describe('lines', () => {
-  test('come whole however they are cut', () => {
+  test('come whole however they are cut', () =>
     fc.assert(
       fc.property(
         fc.array(fc.stringMatching(/^[^\n]{0,30}$/)),
@@ -93,8 +93,7 @@ describe('lines', () => {
         },
       ),
       { numRuns: numRuns(200) },
-    )
-  })
+    ))
 
   test('longer than allowed are none, with an end and without', () => {
     assert.deepEqual(new LineReader(10).push(Buffer.from(`${'x'.repeat(10)}\n`)), ['x'.repeat(10)])

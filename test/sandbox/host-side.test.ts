@@ -268,9 +268,7 @@ describe('a volume', { skip }, () => {
   test('that is a home, or above it, is refused wherever homes are', async (t) => {
     const home = made('homes/ann')
     const { HOME } = process.env
-    t.after(() => {
-      process.env['HOME'] = HOME
-    })
+    t.after(() => (process.env['HOME'] = HOME))
     process.env['HOME'] = home
     for (const hostPath of [home, join(folder, 'homes')])
       assert.match(await problem(at(hostPath)), /control of the host/)

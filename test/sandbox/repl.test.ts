@@ -55,12 +55,8 @@ async function readAs(size: number, bytes: Buffer, nonce: string): Promise<strin
   const source = new PassThrough()
   const outputs = ['', '']
   let at = 0
-  const marked = new MarkedStream(source, (chunk) => {
-    outputs[at] += chunk.toString('latin1')
-  })
-  const line = marked.until(nonce, () => {
-    at = 1
-  })
+  const marked = new MarkedStream(source, (chunk) => (outputs[at] += chunk.toString('latin1')))
+  const line = marked.until(nonce, () => (at = 1))
   for (let from = 0; from < bytes.length; from += size) source.write(bytes.subarray(from, from + size))
   const found = await line
   source.end()
@@ -91,9 +87,7 @@ describe('a stream with marks', () => {
   test('gives what may have been a mark when the stream ends', async () => {
     const source = new PassThrough()
     let output = ''
-    const marked = new MarkedStream(source, (chunk) => {
-      output += chunk.toString()
-    })
+    const marked = new MarkedStream(source, (chunk) => (output += chunk.toString()))
     void marked.until('abcd', () => {})
     source.end('end\0ab')
     await new Promise((resolve) => source.once('close', resolve))

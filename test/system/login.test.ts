@@ -30,9 +30,7 @@ const refused = 'The login was refused; the log of mcps-proxy has the reason. Yo
 describe('a login in a browser', { skip: noBrowser }, () => {
   let browser: Browser
 
-  before(async () => {
-    browser = await openBrowser()
-  })
+  before(async () => (browser = await openBrowser()))
   after(() => browser.close())
 
   /** The page is at the address that the proxy has opened. */

@@ -155,9 +155,7 @@ async function growthIn({ client, pid }: Served, source: string, limit: RegExp):
   const state = { isOver: false }
   const attacked = client
     .call('execute_command', { ...inPython(source), session_id: 's', timeout: 300 })
-    .finally(() => {
-      state.isOver = true
-    })
+    .finally(() => (state.isOver = true))
   let answered = 0
   for (; !state.isOver; answered++) {
     assert.equal((await client.code('x', { session_id: 'other' })).text, '1\n')
@@ -184,9 +182,7 @@ function serviceMiB(pid: number, program = programOf(pid)): number {
 function peakOf(pid: number): { stop(): number } {
   const program = programOf(pid)
   let most = serviceMiB(pid, program)
-  const timer = setInterval(() => {
-    most = Math.max(most, serviceMiB(pid, program))
-  }, 20)
+  const timer = setInterval(() => (most = Math.max(most, serviceMiB(pid, program))), 20)
   return {
     stop: () => {
       clearInterval(timer)

@@ -320,9 +320,7 @@ describe('a session', () => {
     const server = await scripted(t, (seen, response) => {
       if (seen.id === undefined) return void response.writeHead(202).end()
       events(response, ': working\n\n')
-      response.on('close', () => {
-        dropped = true
-      })
+      response.on('close', () => (dropped = true))
     })
     const limits = { ...defaultHttpClientLimits, lingerMs: 20 }
     const { heard, request, send } = connect(t, server.url, { limits })

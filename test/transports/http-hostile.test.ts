@@ -136,9 +136,7 @@ for (const [sizes, partsMax] of [
   })
 
 test('memory for large bodies comes back from clients that leave while their session lets them wait', async (t) => {
-  const { port, headers, session } = await opened(t, {
-    limits: { smallBodyBytes: 10, bodiesBytesMax: 500 },
-  })
+  const { port, headers, session } = await opened(t, { limits: { smallBodyBytes: 10, bodiesBytesMax: 500 } })
   session.connection.read?.(false)
   const body = message('echo', 1, { text: 'x'.repeat(200) })
   const asked = posting(port, body, `Mcp-Session-Id: ${headers['mcp-session-id']}\r\n`)

@@ -164,9 +164,7 @@ function readByUs(raw: string, cuts: readonly number[]): string[] {
       head = read
       body = whole?.toString('latin1') ?? ''
     },
-    data: (chunk: Buffer) => {
-      body += chunk.toString('latin1')
-    },
+    data: (chunk: Buffer) => (body += chunk.toString('latin1')),
   }
   const reader = requestReader({ headersBytesMax: 16 * 1024, headersMax: 100 })
   const places = [...cuts.toSorted((a, b) => a - b), bytes.length]

@@ -49,10 +49,7 @@ describe('where a token is asked for', () => {
   })
 
   test('many networks with one connection each are no exception', { skip }, async (t) => {
-    const served = await front(t, {
-      principalOf,
-      limits: { connectionsMax: 16 },
-    })
+    const served = await front(t, { principalOf, limits: { connectionsMax: 16 } })
     for (let address = 2; address <= 18; address++) await dial(t, served, `127.0.0.${address}`)
     assert.equal(await asks(await dial(t, served), post(served.port)), 200)
   })
@@ -65,10 +62,7 @@ describe('where a token is asked for', () => {
   })
 
   test('one address with more than its share goes before the others', { skip }, async (t) => {
-    const served = await front(t, {
-      principalOf,
-      limits: { connectionsMax: 12 },
-    })
+    const served = await front(t, { principalOf, limits: { connectionsMax: 12 } })
     const quiet = await dial(t, served, '127.0.0.2')
     const greedy: Wire[] = []
     for (let i = 0; i < 12; i++) greedy.push(await dial(t, served, '127.0.0.3'))

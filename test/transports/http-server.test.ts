@@ -213,9 +213,7 @@ describe('bodies', () => {
   })
 
   test('that never come are given up', async (t) => {
-    const { port } = await front(t, {
-      limits: { headersTimeoutMs: 60, slowBodyMs: 80, lateCheckMs: 20 },
-    })
+    const { port } = await front(t, { limits: { headersTimeoutMs: 60, slowBodyMs: 80, lateCheckMs: 20 } })
     assert.equal(statusOf(await raw(port, 'POST /mcp HTTP/1.1\r\n')), 408)
     assert.equal(statusOf(await raw(port, posting(port, '', '', 5))), 408)
   })
@@ -324,10 +322,7 @@ describe('a session', () => {
 
   test('ends when it is idle for long, but not while its stream is open', async (t) => {
     let now = 0
-    const { port, sessions } = await front(t, {
-      now: () => now,
-      limits: { sessionIdleMs: 1000, sweepMs: 5 },
-    })
+    const { port, sessions } = await front(t, { now: () => now, limits: { sessionIdleMs: 1000, sweepMs: 5 } })
     const idle = await handshake(port)
     const used = await handshake(port)
     const listens = await handshake(port)

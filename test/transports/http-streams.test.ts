@@ -31,10 +31,7 @@ function idOf({ received }: ScriptedSession, method: string): RequestId {
 describe('a stream that was cut', () => {
   test('is found only in its own session, and while it is kept', async (t) => {
     const { port, headers, session } = await opened(t, {
-      limits: {
-        answerWaitMs: 1,
-        events: { eventsMax: 3, bytesMax: 10_000, totalBytesMax: 10_000 },
-      },
+      limits: { answerWaitMs: 1, events: { eventsMax: 3, bytesMax: 10_000, totalBytesMax: 10_000 } },
     })
     const other = await handshake(port)
     const reader = new EventReader(await open(port, { body: message('work', 1), headers }))
@@ -98,9 +95,7 @@ describe('a client that reads nothing', () => {
     response.on('error', () => undefined)
     let backlogMax = 0
     let isCut = false
-    response.on('close', () => {
-      isCut = true
-    })
+    response.on('close', () => (isCut = true))
     for (let at = 0; at < 20_000; at++) {
       session.say(`{"jsonrpc":"2.0","method":"notifications/x","params":{"p":${large}}}`)
       backlogMax = Math.max(backlogMax, session.connection.backlogBytes)

@@ -35,9 +35,7 @@ function open(more: Partial<NdjsonOptions> = {}) {
 }
 
 function closeOf(stream: PassThrough): Promise<void> {
-  return new Promise((resolve) => {
-    stream.once('close', resolve)
-  })
+  return new Promise((resolve) => stream.once('close', resolve))
 }
 
 /** A program that talks on its pipes. It writes `ready` to stderr first. */

@@ -180,10 +180,7 @@ describe('the end of a process', { skip }, () => {
     child.exit(7)
     await new Promise((resolve) => setImmediate(resolve))
     child.stderr.end('words\nlast words')
-    assert.deepEqual(await server.ended, {
-      reason: 'exited',
-      message: "'s' exited with code 7: last words",
-    })
+    assert.deepEqual(await server.ended, { reason: 'exited', message: "'s' exited with code 7: last words" })
     const messages = log.map(({ message }) => message)
     assert.deepEqual(messages, ['words', 'last words'])
   })

@@ -183,9 +183,8 @@ describe('schemas that are not run, or in part', () => {
     assert.deepEqual(warnings, [])
   })
 
-  it('bytes up to the limit', () => {
-    assert.equal(toolWith(schemaOfBytes(argumentLimits.schemaBytesMax)).check('{}')?.parameter, 'b')
-  })
+  it('bytes up to the limit', () =>
+    assert.equal(toolWith(schemaOfBytes(argumentLimits.schemaBytesMax)).check('{}')?.parameter, 'b'))
 
   it('a schema that refers to itself is checked up to there', () => {
     const { check, warnings } = toolWith({

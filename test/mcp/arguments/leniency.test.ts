@@ -128,12 +128,8 @@ const refused: readonly (readonly [title: string, schema: object, args: string, 
 
 describe('the check of arguments', () => {
   for (const [title, schema, args] of [...forgiven, ...forwarded])
-    it(`forgives ${title}`, () => {
-      assert.equal(checker(schema)(args), undefined)
-    })
+    it(`forgives ${title}`, () => assert.equal(checker(schema)(args), undefined))
 
   for (const [title, schema, args, fault] of refused)
-    it(`refuses ${title}`, () => {
-      assert.equal(checker(schema)(args), fault)
-    })
+    it(`refuses ${title}`, () => assert.equal(checker(schema)(args), fault))
 })

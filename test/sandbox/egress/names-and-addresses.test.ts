@@ -52,9 +52,8 @@ describe('a list of hosts', () => {
     ['one.example', 443, false],
   ]
   for (const [host, port, has] of cases)
-    test(`${has ? 'has' : 'has not'} ${host}:${port}`, () => {
-      assert.equal(isAllowed(hosts, { host, port }), has)
-    })
+    test(`${has ? 'has' : 'has not'} ${host}:${port}`, () =>
+      assert.equal(isAllowed(hosts, { host, port }), has))
 
   test('is shown cut', () => {
     const shown = shownHosts(Array.from({ length: 500 }, (_, at) => `h${at}.example`))

@@ -72,9 +72,7 @@ class LocalMachine implements Machine {
     this.#workspace = workspace
     this.interpreter = [spec.interpreter ?? interpreterOf(spec.language)]
     this.#env = { PATH: runtime.env['PATH'] ?? '', ...spec.env }
-    this.ended = new Promise((resolve) => {
-      this.#end = resolve
-    })
+    this.ended = new Promise((resolve) => (this.#end = resolve))
   }
 
   run({ program, args }: GuestCommand): GuestProcess {

@@ -47,7 +47,6 @@ describe('a call to the sandbox', () => {
       assert.equal(line, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${want}}`)
     })
 
-  test('names none where no session is meant', () => {
-    assert.deepEqual(writer.edits(callWith('tools/list', '{}')), [])
-  })
+  test('names none where no session is meant', () =>
+    assert.deepEqual(writer.edits(callWith('tools/list', '{}')), []))
 })
