@@ -453,29 +453,24 @@ describe('rules', () => {
   })
 })
 
-describe('the metadata of the resource', () => {
-  const rules = new AccessRules({ rules: [rule('r', ['read']), rule('all')], scopes: [] })
-  const resources = new Resources(publicUrl, ['https://a.example'], rules)
-  const cases: [string, string | undefined, readonly string[]][] = [
-    ['', publicUrl, ['r', 'all']],
-    ['/mcp', `${publicUrl}/mcp`, ['all']],
-    ['/p/read/mcp', `${publicUrl}/p/read/mcp`, ['r']],
-    ['/p/unknown/mcp', `${publicUrl}/p/unknown/mcp`, ['all']],
-    ['/api/x/mcp', `${publicUrl}/api/x/mcp`, ['all']],
-    ['/servers/x/mcp', `${publicUrl}/servers/x/mcp`, ['all']],
-    ['/other', undefined, []],
-    ['x/mcp', undefined, []],
-  ]
-  for (const [path, resource, scopes] of cases)
-    test(`at ${path === '' ? 'the root' : path} is ${resource ?? 'none'}`, () => {
-      const text = resources.metadata(`/.well-known/oauth-protected-resource${path}`)
-      const servers = { authorization_servers: ['https://a.example'], bearer_methods_supported: ['header'] }
-      assert.deepEqual(
-        text && JSON.parse(text),
-        resource && { resource, scopes_supported: scopes, ...servers },
-      )
-    })
-})
+const rules = new AccessRules({ rules: [rule('r', ['read']), rule('all')], scopes: [] })
+const resources = new Resources(publicUrl, ['https://a.example'], rules)
+const cases: [string, string | undefined, readonly string[]][] = [
+  ['', publicUrl, ['r', 'all']],
+  ['/mcp', `${publicUrl}/mcp`, ['all']],
+  ['/p/read/mcp', `${publicUrl}/p/read/mcp`, ['r']],
+  ['/p/unknown/mcp', `${publicUrl}/p/unknown/mcp`, ['all']],
+  ['/api/x/mcp', `${publicUrl}/api/x/mcp`, ['all']],
+  ['/servers/x/mcp', `${publicUrl}/servers/x/mcp`, ['all']],
+  ['/other', undefined, []],
+  ['x/mcp', undefined, []],
+]
+for (const [path, resource, scopes] of cases)
+  test(`the metadata of the resource at ${path === '' ? 'the root' : path} is ${resource ?? 'none'}`, () => {
+    const text = resources.metadata(`/.well-known/oauth-protected-resource${path}`)
+    const servers = { authorization_servers: ['https://a.example'], bearer_methods_supported: ['header'] }
+    assert.deepEqual(text && JSON.parse(text), resource && { resource, scopes_supported: scopes, ...servers })
+  })
 
 test('a JWT has three parts, of which two are objects', () => {
   const [object, list] = [part('{"a":1}'), part('[]')]
@@ -490,28 +485,26 @@ test('a JWT has three parts, of which two are objects', () => {
   assert.deepEqual(readJwt(`${object}.${object}.`), { header: { a: 1 }, claims: { a: 1 } })
 })
 
-describe('a principal', () => {
-  const issuer = 'https://a.example'
-  const cases: [string, string | RegExp][] = [
-    ['auth0|123', 'https://a.example#auth0|123'],
-    ['a b\n%c', 'https://a.example#a%20b%0A%25c'],
-    ['ä', 'https://a.example#%C3%A4'],
-    ['x'.repeat(160), `https://a.example#${'x'.repeat(160)}`],
-    [`${'x'.repeat(79)}${'ä'.repeat(99)}`, /x%%%[\w-]{43}$/],
-    ['x'.repeat(161), /^https:\/\/a\.example#x{80}%%[\w-]{43}$/],
-  ]
-  for (const [subject, want] of cases)
-    test(`of the subject ${JSON.stringify(subject).slice(0, 20)} is one word`, () => {
-      const principal = principalOf(issuer, subject)
-      if (typeof want === 'string') assert.equal(principal, want)
-      else assert.match(principal, want)
-    })
-
-  test('is another one for each half of a surrogate pair', () => {
-    const long = 'x'.repeat(200)
-    const subjects = ['\ud800', '\ud801', '\ufffd', `${long}\ud800`, `${long}\ud801`]
-    assert.equal(new Set(subjects.map((subject) => principalOf('https://a.example', subject))).size, 5)
+const issuer = 'https://a.example'
+const subjects: [string, string | RegExp][] = [
+  ['auth0|123', 'https://a.example#auth0|123'],
+  ['a b\n%c', 'https://a.example#a%20b%0A%25c'],
+  ['ä', 'https://a.example#%C3%A4'],
+  ['x'.repeat(160), `https://a.example#${'x'.repeat(160)}`],
+  [`${'x'.repeat(79)}${'ä'.repeat(99)}`, /x%%%[\w-]{43}$/],
+  ['x'.repeat(161), /^https:\/\/a\.example#x{80}%%[\w-]{43}$/],
+]
+for (const [subject, want] of subjects)
+  test(`a principal of the subject ${JSON.stringify(subject).slice(0, 20)} is one word`, () => {
+    const principal = principalOf(issuer, subject)
+    if (typeof want === 'string') assert.equal(principal, want)
+    else assert.match(principal, want)
   })
+
+test('a principal is another one for each half of a surrogate pair', () => {
+  const long = 'x'.repeat(200)
+  const subjects = ['\ud800', '\ud801', '\ufffd', `${long}\ud800`, `${long}\ud801`]
+  assert.equal(new Set(subjects.map((subject) => principalOf('https://a.example', subject))).size, 5)
 })
 
 test('unknown tokens: tokens that were accepted do not count', () => {

@@ -39,43 +39,38 @@ function alone(mcpServers: object): Configuration {
   return resolveConfig(value, { source: 'test', folder: root, env: process.env })
 }
 
-describe('a server that is the front itself', () => {
-  const port = 39_518
-  const here = `http://127.0.0.1:${port}`
-  const cases: [string, Record<string, object>, RegExp | undefined][] = [
-    ['its own schema', { default: at(`${here}/mcp`) }, /server "self" of group "default" is this program/],
-    ['the older transport, by name', { default: at(`http://localhost:${port}/sse`) }, /"default" is this/],
-    ['a named schema', { a: at(`${here}/api/a/mcp/`) }, /server "self" of group "a" is this/],
-    ['one with another escape', { 'a-b': at(`${here}/api/a%2Db/mcp`) }, /of group "a-b" is this/],
-    ['a circle of two', { a: at(`${here}/api/b/mcp`), b: at(`${here}/api/a/mcp`) }, /"a" is .*\n.*"b" is/],
-    ['a circle that is cut', { a: at(`${here}/api/off/mcp`), off: at(`${here}/api/a/mcp`) }, undefined],
-    ['another schema, which leads nowhere', { a: at(`${here}/api/b/mcp`), b: {} }, undefined],
-    ['another port', { default: at(`http://127.0.0.1:${port + 1}/mcp`) }, undefined],
-    ['another path', { default: at(`${here}/other`) }, undefined],
-  ]
-  for (const [title, schemas, wanted] of cases)
-    test(`${title}: ${wanted === undefined ? 'is served' : 'is refused before anything starts, and by --check'}`, () => {
-      const value = {
-        server: { port },
-        schemas: Object.fromEntries(
-          Object.entries(schemas).map(([name, mcpServers]) => [
-            name,
-            { mcpServers, enabled: name !== 'off' },
-          ]),
-        ),
-      }
-      const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
-      const check = (): void => refuseGateway(config, {})
-      if (wanted === undefined) check()
-      else assert.throws(check, (error) => error instanceof ConfigError && wanted.test(error.message))
-    })
-
-  test('a start and a reload refuse it; what is served goes on', async (t) => {
-    await assert.rejects(openGateway(alone(at(`${here}/mcp`)), { port }), /own address/)
-    const opened = await gateway(t, { default: schema({}) })
-    await assert.rejects(opened.reload(alone(at(`http://localhost:${opened.port}/mcp`))), /own address/)
-    assert.equal((await send(opened.port, { body: message('ping', 1) })).status, 200)
+const port = 39_518
+const here = `http://127.0.0.1:${port}`
+const cases: [string, Record<string, object>, RegExp | undefined][] = [
+  ['its own schema', { default: at(`${here}/mcp`) }, /server "self" of group "default" is this program/],
+  ['the older transport, by name', { default: at(`http://localhost:${port}/sse`) }, /"default" is this/],
+  ['a named schema', { a: at(`${here}/api/a/mcp/`) }, /server "self" of group "a" is this/],
+  ['one with another escape', { 'a-b': at(`${here}/api/a%2Db/mcp`) }, /of group "a-b" is this/],
+  ['a circle of two', { a: at(`${here}/api/b/mcp`), b: at(`${here}/api/a/mcp`) }, /"a" is .*\n.*"b" is/],
+  ['a circle that is cut', { a: at(`${here}/api/off/mcp`), off: at(`${here}/api/a/mcp`) }, undefined],
+  ['another schema, which leads nowhere', { a: at(`${here}/api/b/mcp`), b: {} }, undefined],
+  ['another port', { default: at(`http://127.0.0.1:${port + 1}/mcp`) }, undefined],
+  ['another path', { default: at(`${here}/other`) }, undefined],
+]
+for (const [title, schemas, wanted] of cases)
+  test(`the front as a server, ${title}: ${wanted === undefined ? 'served' : 'refused at once'}`, () => {
+    const value = {
+      server: { port },
+      schemas: Object.fromEntries(
+        Object.entries(schemas).map(([name, mcpServers]) => [name, { mcpServers, enabled: name !== 'off' }]),
+      ),
+    }
+    const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
+    const check = (): void => refuseGateway(config, {})
+    if (wanted === undefined) check()
+    else assert.throws(check, (error) => error instanceof ConfigError && wanted.test(error.message))
   })
+
+test('a start and a reload refuse a server that is the front itself; what is served goes on', async (t) => {
+  await assert.rejects(openGateway(alone(at(`${here}/mcp`)), { port }), /own address/)
+  const opened = await gateway(t, { default: schema({}) })
+  await assert.rejects(opened.reload(alone(at(`http://localhost:${opened.port}/mcp`))), /own address/)
+  assert.equal((await send(opened.port, { body: message('ping', 1) })).status, 200)
 })
 
 const schema = (servers: Readonly<Record<string, unknown>>, more: object = {}): object => ({

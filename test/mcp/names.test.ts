@@ -61,28 +61,26 @@ describe('publicName', () => {
   })
 })
 
-describe('public names', () => {
-  it('lets the earlier keep a name, and gives the later one that depends on itself alone', () => {
-    const first = resolveNames([service('a', ['b__c']), service('a__b', ['c'])])
-    const other = resolveNames([service('x', ['y']), service('a', ['b__c']), service('a__b', ['c'])])
-    assert.equal(first.publicNames[0]?.get('b__c'), 'a__b__c')
-    const later = first.publicNames[1]?.get('c') ?? ''
-    assert.match(later, /^a__b__c_[0-9a-z]{10}$/)
-    assert.equal(other.publicNames[2]?.get('c'), later)
-    assert.deepEqual(first.collisions, [
-      {
-        name: 'a__b__c',
-        earlier: { service: 'a', original: 'b__c' },
-        later: { service: 'a__b', original: 'c' },
-      },
-    ])
-  })
+it('the earlier server keeps a public name, and the later gets one that depends on itself alone', () => {
+  const first = resolveNames([service('a', ['b__c']), service('a__b', ['c'])])
+  const other = resolveNames([service('x', ['y']), service('a', ['b__c']), service('a__b', ['c'])])
+  assert.equal(first.publicNames[0]?.get('b__c'), 'a__b__c')
+  const later = first.publicNames[1]?.get('c') ?? ''
+  assert.match(later, /^a__b__c_[0-9a-z]{10}$/)
+  assert.equal(other.publicNames[2]?.get('c'), later)
+  assert.deepEqual(first.collisions, [
+    {
+      name: 'a__b__c',
+      earlier: { service: 'a', original: 'b__c' },
+      later: { service: 'a__b', original: 'c' },
+    },
+  ])
+})
 
-  it('passes names through untouched without a prefix, odd ones too', () => {
-    const names = ['résumé/now', '', '__proto__', 'x'.repeat(200)]
-    const { publicNames } = resolveNames([service('a', names, false)])
-    assert.deepEqual([...(publicNames[0]?.values() ?? [])], names)
-  })
+it('public names without a prefix are the names as they are, odd ones too', () => {
+  const names = ['résumé/now', '', '__proto__', 'x'.repeat(200)]
+  const { publicNames } = resolveNames([service('a', names, false)])
+  assert.deepEqual([...(publicNames[0]?.values() ?? [])], names)
 })
 
 describe('properties of public names', () => {

@@ -77,29 +77,27 @@ function writeTo(folder: string, name: string, content: string): void {
   closeSync(descriptor)
 }
 
-describe('lines', () => {
-  test('come whole however they are cut', () =>
-    fc.assert(
-      fc.property(
-        fc.array(fc.stringMatching(/^[^\n]{0,30}$/)),
-        fc.integer({ min: 1, max: 50 }),
-        (lines, size) => {
-          const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''))
-          const reader = new LineReader(200)
-          const read = []
-          for (let at = 0; at < bytes.length; at += size)
-            read.push(...(reader.push(Buffer.from(bytes.subarray(at, at + size))) ?? []))
-          assert.deepEqual(read, lines)
-        },
-      ),
-      { numRuns: numRuns(200) },
-    ))
+test('lines come whole however they are cut', () =>
+  fc.assert(
+    fc.property(
+      fc.array(fc.stringMatching(/^[^\n]{0,30}$/)),
+      fc.integer({ min: 1, max: 50 }),
+      (lines, size) => {
+        const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''))
+        const reader = new LineReader(200)
+        const read = []
+        for (let at = 0; at < bytes.length; at += size)
+          read.push(...(reader.push(Buffer.from(bytes.subarray(at, at + size))) ?? []))
+        assert.deepEqual(read, lines)
+      },
+    ),
+    { numRuns: numRuns(200) },
+  ))
 
-  test('longer than allowed are none, with an end and without', () => {
-    assert.deepEqual(new LineReader(10).push(Buffer.from(`${'x'.repeat(10)}\n`)), ['x'.repeat(10)])
-    assert.equal(new LineReader(10).push(Buffer.from(`${'x'.repeat(11)}\n`)), undefined)
-    assert.equal(new LineReader(10).push(Buffer.from('x'.repeat(11))), undefined)
-  })
+test('lines longer than allowed are none, with an end and without', () => {
+  assert.deepEqual(new LineReader(10).push(Buffer.from(`${'x'.repeat(10)}\n`)), ['x'.repeat(10)])
+  assert.equal(new LineReader(10).push(Buffer.from(`${'x'.repeat(11)}\n`)), undefined)
+  assert.equal(new LineReader(10).push(Buffer.from('x'.repeat(11))), undefined)
 })
 
 describe('an agent', { skip }, () => {

@@ -288,79 +288,75 @@ describe('code', () => {
   })
 })
 
-describe('a command', () => {
-  test('is a line for the shell, or with arguments one program', async (t) => {
-    const sandbox = await client(t)
-    const line = await sandbox.command('echo "$((1 + 2))"; echo e >&2; exit 3', { session_id: 's' })
-    assert.deepEqual(
-      [line.text, line.of('exit_code'), line.of('isError'), line.of('args')],
-      ['3\ne\n', 3, true, []],
-    )
-    const program = await sandbox.command('printf', { args: ['[%s]', 'a b', '$(x)'], session_id: 's' })
-    assert.deepEqual(
-      [program.text, program.of('exit_code'), program.of('isError'), program.of('command')],
-      ['[a b][$(x)]', 0, false, 'printf'],
-    )
-    const killed = await sandbox.command('kill -KILL $$', { session_id: 's' })
-    assert.equal(killed.of('exit_code'), 137)
-    const missing = await sandbox.command('no-such-program', { args: [], session_id: 's' })
-    assert.equal(missing.code, -32603)
-    assert.match(
-      missing.message,
-      /^Command execution failed: .*no-such-program: ENOENT, there is no such program; leave args out/,
-    )
-    const empty = await sandbox.command('cat', { session_id: 's' })
-    assert.deepEqual([empty.text, empty.of('exit_code')], ['', 0])
-  })
-
-  test('that takes too long ends with all that it has started', async (t) => {
-    const sandbox = await client(t)
-    const late = await sandbox.command('echo before; trap "" INT; while true; do sleep 1; done', {
-      timeout: 3,
-      session_id: 's',
-    })
-    assert.equal(late.code, -32603)
-    assert.match(
-      late.message,
-      /^Command execution failed: timed out after 3 s; its output until then ends with:\nbefore\n/,
-    )
-    assert.equal((await sandbox.command('echo on', { session_id: 's' })).text, 'on\n')
-  })
+test('a command is a line for the shell, or with arguments one program', async (t) => {
+  const sandbox = await client(t)
+  const line = await sandbox.command('echo "$((1 + 2))"; echo e >&2; exit 3', { session_id: 's' })
+  assert.deepEqual(
+    [line.text, line.of('exit_code'), line.of('isError'), line.of('args')],
+    ['3\ne\n', 3, true, []],
+  )
+  const program = await sandbox.command('printf', { args: ['[%s]', 'a b', '$(x)'], session_id: 's' })
+  assert.deepEqual(
+    [program.text, program.of('exit_code'), program.of('isError'), program.of('command')],
+    ['[a b][$(x)]', 0, false, 'printf'],
+  )
+  const killed = await sandbox.command('kill -KILL $$', { session_id: 's' })
+  assert.equal(killed.of('exit_code'), 137)
+  const missing = await sandbox.command('no-such-program', { args: [], session_id: 's' })
+  assert.equal(missing.code, -32603)
+  assert.match(
+    missing.message,
+    /^Command execution failed: .*no-such-program: ENOENT, there is no such program; leave args out/,
+  )
+  const empty = await sandbox.command('cat', { session_id: 's' })
+  assert.deepEqual([empty.text, empty.of('exit_code')], ['', 0])
 })
 
-describe('long output', () => {
-  test('keeps its beginning and its end', async (t) => {
-    const sandbox = await client(t, { outputMax: 2048 })
-    const long = await sandbox.command('seq 10000', { session_id: 'long' })
-    assert.match(
-      long.text,
-      /^1\n2\n3\n[^]*\n\[\.\.\. 46846 bytes are left out here \.\.\.\]\n[^]*9999\n10000\n$/,
-    )
-    const short = await sandbox.command('seq 2', { session_id: 'long' })
-    assert.deepEqual([long.of('truncated'), short.of('truncated')], [true, false])
+test('a command that takes too long ends with all that it has started', async (t) => {
+  const sandbox = await client(t)
+  const late = await sandbox.command('echo before; trap "" INT; while true; do sleep 1; done', {
+    timeout: 3,
+    session_id: 's',
   })
+  assert.equal(late.code, -32603)
+  assert.match(
+    late.message,
+    /^Command execution failed: timed out after 3 s; its output until then ends with:\nbefore\n/,
+  )
+  assert.equal((await sandbox.command('echo on', { session_id: 's' })).text, 'on\n')
+})
 
-  test('comes as progress while it is written', async (t) => {
-    const sandbox = await client(t)
-    await sandbox.command('true', { session_id, ...node })
-    const code = `const made = async (file) => {
+test('long output keeps its beginning and its end', async (t) => {
+  const sandbox = await client(t, { outputMax: 2048 })
+  const long = await sandbox.command('seq 10000', { session_id: 'long' })
+  assert.match(
+    long.text,
+    /^1\n2\n3\n[^]*\n\[\.\.\. 46846 bytes are left out here \.\.\.\]\n[^]*9999\n10000\n$/,
+  )
+  const short = await sandbox.command('seq 2', { session_id: 'long' })
+  assert.deepEqual([long.of('truncated'), short.of('truncated')], [true, false])
+})
+
+test('long output comes as progress while it is written', async (t) => {
+  const sandbox = await client(t)
+  await sandbox.command('true', { session_id, ...node })
+  const code = `const made = async (file) => {
         while (!require('node:fs').existsSync(file)) await new Promise((go) => setTimeout(go, 5))
       }
       console.log("one")
       await made('go')
       console.log("two")
       await made('end')`
-    const whole = sandbox.call('execute_code', { code, session_id }, { progressToken: 7 })
-    const told = async (message: string): Promise<unknown> => {
-      const wants = (params: unknown): boolean => at(params, 'message') === message
-      return at((await sandbox.raw.notification('notifications/progress', wants)).value, 'params')
-    }
-    assert.deepEqual(await told('one\n'), { progressToken: 7, progress: 4, message: 'one\n' })
-    await sandbox.command('touch go', { session_id })
-    assert.deepEqual(await told('two\n'), { progressToken: 7, progress: 8, message: 'two\n' })
-    await sandbox.command('touch end', { session_id })
-    assert.equal((await whole).text, 'one\ntwo\n')
-  })
+  const whole = sandbox.call('execute_code', { code, session_id }, { progressToken: 7 })
+  const told = async (message: string): Promise<unknown> => {
+    const wants = (params: unknown): boolean => at(params, 'message') === message
+    return at((await sandbox.raw.notification('notifications/progress', wants)).value, 'params')
+  }
+  assert.deepEqual(await told('one\n'), { progressToken: 7, progress: 4, message: 'one\n' })
+  await sandbox.command('touch go', { session_id })
+  assert.deepEqual(await told('two\n'), { progressToken: 7, progress: 8, message: 'two\n' })
+  await sandbox.command('touch end', { session_id })
+  assert.equal((await whole).text, 'one\ntwo\n')
 })
 
 describe('sessions', () => {
