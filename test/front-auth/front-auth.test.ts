@@ -291,8 +291,7 @@ describe('the keys of an issuer', () => {
     assert(!('principal' in oneMore) && oneMore.status === 503)
     assert.match(await outcomeOf(known), /#known$/)
     answer()
-    const found = await Promise.all(waiting)
-    assert(found.every((verdict) => 'principal' in verdict))
+    assert((await Promise.all(waiting)).every((verdict) => 'principal' in verdict))
   })
 })
 

@@ -104,8 +104,7 @@ async function call(client: Client, name: string, args: Record<string, unknown> 
 
 test('two clients that others wrote are each asked what their own calls ask, over HTTP+SSE', async (t) => {
   const { origin: url } = await gateway(t, { default: schema({ every: { ...everything, prefix: false } }) })
-  const names = ['ann', 'bob']
-  const clients = names.map((name) => ({ name, ...asked(name) }))
+  const clients = ['ann', 'bob'].map((name) => ({ name, ...asked(name) }))
   await Promise.all(
     clients.map(async ({ client }) => {
       await client.connect(new SSEClientTransport(new URL(`${url}/sse`)))

@@ -16,8 +16,7 @@ const revision = '2025-11-25'
 const any = { accept: '*/*' }
 
 async function fronted(scope: Scope) {
-  const servers = { a: itServer(), b: itServer() }
-  const proxy = await createProxy({ mcpServers: servers })
+  const proxy = await createProxy({ mcpServers: { a: itServer(), b: itServer() } })
   scope.after(() => proxy.close(0))
   const { port } = await proxy.serve(httpServer({ port: 0 }))
   return { port, proxy }

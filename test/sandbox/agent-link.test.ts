@@ -148,8 +148,7 @@ describe('an agent', { skip }, () => {
 
   test('passes input on when it has opened the pipe, and to the end', async (t) => {
     const { link, folder, report, orders } = scene(t)
-    const program = link.run(command)
-    program.stdin.end('x'.repeat(1_000_000))
+    link.run(command).stdin.end('x'.repeat(1_000_000))
     await until(() => orders.length === 1)
     const input = createReadStream(join(folder, '1.0'))
     await new Promise((resolve) => input.once('open', resolve))

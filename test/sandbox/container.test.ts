@@ -165,7 +165,6 @@ describe('a container engine', () => {
     engine.set('names', `mcps-sandbox-${dead}-1\nmcps-sandbox-${stranger}-1\nmcps-sandbox-other\ndatabase\n`)
     const { runtime } = await engine.probed()
     await runtime.sweep()
-    const removed = engine.asked('rm')
-    assert.deepEqual(removed, [['rm', '--force', `mcps-sandbox-${dead}-1`]])
+    assert.deepEqual(engine.asked('rm'), [['rm', '--force', `mcps-sandbox-${dead}-1`]])
   })
 })

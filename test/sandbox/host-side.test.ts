@@ -306,8 +306,7 @@ describe('a volume', { skip }, () => {
     })
 
   test('with a named pipe is refused, which can be written to through a read-only mount', async () => {
-    const path = made('pipes/a')
-    spawnSync('mkfifo', [join(path, 'p')])
+    spawnSync('mkfifo', [join(made('pipes/a'), 'p')])
     assert.match(await problem(at(join(folder, 'pipes'))), /holds the socket or pipe 'a\/p'/)
   })
 

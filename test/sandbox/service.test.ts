@@ -108,8 +108,7 @@ describe('the server', () => {
       const answer = await sandbox.call(tool, args)
       assert.deepEqual([answer.code, answer.message], [tool === 'nope' ? -32601 : -32602, message])
     }
-    const unknown = (await sandbox.raw.request('prompts/list')).value
-    assert.equal(at(unknown, 'error', 'code'), -32601)
+    assert.equal(at((await sandbox.raw.request('prompts/list')).value, 'error', 'code'), -32601)
     const refused = (await sandbox.call('execute_code', {})).value
     assert.deepEqual(at(refused, 'error', 'data'), {
       error_code: 'INVALID_PARAMETER',
@@ -253,8 +252,7 @@ describe('code', () => {
     await sandbox.command('touch go', { session_id })
     const now =
       'while (!globalThis.wasLate) await new Promise((go) => setTimeout(go, 5)); console.log("now");'
-    const next = await sandbox.code(now, { session_id })
-    assert.equal(next.text, 'late\nnow\n')
+    assert.equal((await sandbox.code(now, { session_id })).text, 'late\nnow\n')
     const failed = await sandbox.code(
       'setTimeout(() => null.x, 20); await new Promise((go) => setTimeout(go, 200));',
       { session_id },
@@ -300,8 +298,7 @@ test('a command is a line for the shell, or with arguments one program', async (
     [program.text, program.of('exit_code'), program.of('isError'), program.of('command')],
     ['[a b][$(x)]', 0, false, 'printf'],
   )
-  const killed = await sandbox.command('kill -KILL $$', { session_id: 's' })
-  assert.equal(killed.of('exit_code'), 137)
+  assert.equal((await sandbox.command('kill -KILL $$', { session_id: 's' })).of('exit_code'), 137)
   const missing = await sandbox.command('no-such-program', { args: [], session_id: 's' })
   assert.equal(missing.code, -32603)
   assert.match(

@@ -103,8 +103,7 @@ for (const as of ['root', 'user'] as const)
       })
 
     test('holds its own memory while a client floods it', async (t) => {
-      const served = await commands.serve(t)
-      const { client, pid } = served
+      const { client, pid } = await commands.serve(t)
       const flood = (session_id: string): Promise<unknown> =>
         client.command('yes & yes >&2', { session_id, timeout: 2 })
       await client.code('1', { session_id: 'other' })

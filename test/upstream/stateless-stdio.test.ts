@@ -101,8 +101,7 @@ describe('changes', () => {
 
   test('of a resource that the server does not tell of are refused', async (t) => {
     const { open } = await behind(t)
-    const client = await open()
-    const refused = await client.request('resources/subscribe', { uri: 'typed:///no' })
+    const refused = await (await open()).request('resources/subscribe', { uri: 'typed:///no' })
     assert.equal(at(refused.value, 'error', 'code'), -32602)
   })
 

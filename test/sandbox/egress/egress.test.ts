@@ -392,8 +392,7 @@ describe('connections', () => {
     await settled()
     assert(programs.every(({ isDropped }) => isDropped))
     assert(scene.servers.every(({ socket }) => socket.destroyed))
-    const late = await scene.ask(TUNNEL)
-    assert(late.isDropped)
+    assert((await scene.ask(TUNNEL)).isDropped)
     assert.equal(scene.asked.length, 3)
   })
 

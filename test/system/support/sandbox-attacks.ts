@@ -498,8 +498,7 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
           const before = process.memoryUsage().rss
           await assert.rejects(async () => {
             const inside = await startedMachine(runtime, spec)
-            const program = inside.run(shell('true'))
-            await program.exited
+            await inside.run(shell('true')).exited
             throw new Error((await inside.ended).message)
           }, why)
           grown.push(Math.round((process.memoryUsage().rss - before) / MiB))
