@@ -171,30 +171,23 @@ describe('the keys of an issuer', () => {
     const { issuer, options } = await setup(t)
     const [config] = options.auth.issuers
     assert(config !== undefined)
-    const trouble = (changes: object): Promise<string | undefined> =>
-      issuerTrouble({ ...config, ...changes }, options.runtime)
+    const trouble = async (changes: object): Promise<string> =>
+      (await issuerTrouble({ ...config, ...changes }, options.runtime)) ?? ''
     const introspection = introspectionAt(issuer, 'x', 'y')
-    assert.equal(await trouble({}), undefined)
+    assert.equal(await trouble({}), '')
+    const { issuer: url } = issuer
+    assert.match(await trouble({ issuer: `${url}/` }), /names the issuer 'http[^']*team'; "jwksUri"/)
     assert.match(
-      (await trouble({ issuer: `${issuer.issuer}/` })) ?? '',
-      /names the issuer 'http[^']*team'; "jwksUri"/,
-    )
-    assert.match(
-      (await trouble({ issuer: `${issuer.issuer}/x` })) ?? '',
+      await trouble({ issuer: `${url}/x` }),
       /there is no metadata of .*; "jwksUri" can name them$/,
     )
-    assert.match(
-      (await trouble({ jwksUri: issuer.issuer })) ?? '',
-      /there is no key set at its address \(HTTP \d+\)$/,
-    )
-    assert.match((await trouble({ introspection })) ?? '', /refuses the client id of the front/)
-    const login = { issuer: issuer.issuer, clientId: 'x', clientSecret: 'y' }
+    assert.match(await trouble({ jwksUri: url }), /there is no key set at its address \(HTTP \d+\)$/)
+    assert.match(await trouble({ introspection }), /refuses the client id of the front/)
+    const login = { issuer: url, clientId: 'x', clientSecret: 'y' }
     assert.equal(await loginTrouble(login, options.runtime), undefined)
     issuer.metadataChanges = { authorization_endpoint: undefined }
-    assert.match(
-      (await loginTrouble(login, options.runtime)) ?? '',
-      /the metadata of http.*team has no usable authorization_endpoint$/,
-    )
+    const why = (await loginTrouble(login, options.runtime)) ?? ''
+    assert.match(why, /the metadata of http.*team has no usable authorization_endpoint$/)
   })
 
   test('are asked for once for many new tokens, and again after ten minutes', async (t) => {
@@ -266,10 +259,8 @@ describe('the keys of an issuer', () => {
   test('are not there where each place fails, and the first failure is told', async (t) => {
     const { issuer, outcomeOf, claims } = await setup(t)
     issuer.metadataPath = '/none'
-    assert.match(
-      await outcomeOf(issuer.token(claims())),
-      /cannot be fetched: 127\.0\.0\.1:\d+ answered with HTTP 503/,
-    )
+    const outcome = await outcomeOf(issuer.token(claims()))
+    assert.match(outcome, /cannot be fetched: 127\.0\.0\.1:\d+ answered with HTTP 503/)
   })
 
   test('are not asked for at an address of this network that the metadata of the issuer names', async (t) => {

@@ -150,10 +150,8 @@ describe('a client that logs in', () => {
     await served.status({ headers: served.bearer('ann', 'mcp:all', { aud: 'https://other.example' }) })
     const refusals = served.log.filter(({ message: text }) => text.includes('is refused'))
     assert.equal(refusals.length, 1)
-    assert.match(
-      refusals[0]?.message ?? '',
-      /\(HTTP 401\): .*its audience \('https:\/\/other\.example'\) is neither/,
-    )
+    const found = refusals[0]?.message ?? ''
+    assert.match(found, /\(HTTP 401\): .*its audience \('https:\/\/other\.example'\) is neither/)
   })
 
   test('gets 503 while the keys of its issuer cannot be had', async (t) => {
@@ -309,7 +307,7 @@ describe('a session', () => {
 })
 
 for (const isModern of [false, true])
-  test(`a process is for one principal ${isModern ? 'without' : 'with'} sessions, then it ends`, async (t) => {
+  test(`a process is for one principal ${isModern ? 'without' : 'with'} sessions`, async (t) => {
     const served = await Served.open(t)
     const [ann, bob] = [served.bearer('ann', 'mcp:all'), served.bearer('bob', 'mcp:all')]
     const tokens = [ann, ann, bob]

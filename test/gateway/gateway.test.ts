@@ -312,10 +312,8 @@ describe('a gateway that may be reached from elsewhere', () => {
       (error: unknown) => {
         assert.ok(error instanceof ConfigError)
         // A library user has neither a configuration file nor a command line.
-        assert.match(
-          error.message,
-          /httpServer:\n.*no token.*give it a `token`, or `allowUnauthenticated: true`/,
-        )
+        const { message } = error
+        assert.match(message, /httpServer:\n.*no token.*give it a `token`, or `allowUnauthenticated: true`/)
         assert.doesNotMatch(error.message, /MCPS_PROXY_TOKEN|--allow|server\./)
         return true
       },
@@ -327,10 +325,8 @@ describe('a gateway that may be reached from elsewhere', () => {
     const body = message('ping', 1)
     const refused = await send(port, { body, headers: { host: 'mcp_backend:8080' } })
     assert.equal(refused.status, 403)
-    assert.match(
-      refused.body,
-      /add it to server\.allowedHosts, \\"allowedHosts\\": \[\\"mcp_backend:8080\\"\]/,
-    )
+    const found = refused.body
+    assert.match(found, /add it to server\.allowedHosts, \\"allowedHosts\\": \[\\"mcp_backend:8080\\"\]/)
     const known = await gateway(t, { default: schema({}) }, { allowedHosts: ['mcp_backend'] })
     assert.equal((await send(known.port, { body, headers: { host: 'mcp_backend:8080' } })).status, 200)
   })

@@ -63,10 +63,8 @@ test('the status page says of sessions who they are, and which processes are the
 
   await send(port, { method: 'DELETE', headers: { ...caller, ...any } })
   for (;;) if (sessionsIn(await page(port)).length === 1) break
-  assert.deepEqual(
-    sessionsIn(await page(port)).map((one) => textAt(one, 'client', 'name')),
-    ['lister'],
-  )
+  const names = sessionsIn(await page(port)).map((one) => textAt(one, 'client', 'name'))
+  assert.deepEqual(names, ['lister'])
   await until(() => gone(pid))
 })
 

@@ -160,10 +160,8 @@ describe('a frame', () => {
 
   test('that left has its edits, and the frame that came in', () => {
     const view = viewOf(forwarded(), 4)
-    assert.deepEqual(
-      [view.other, view.row.edits, view.input?.conn, view.output?.service],
-      [1, ['id', 'name'], 1, 'files'],
-    )
+    const facts = [view.other, view.row.edits, view.input?.conn, view.output?.service]
+    assert.deepEqual(facts, [1, ['id', 'name'], 1, 'files'])
     assert.deepEqual(marked(view.input), [
       ['id', '1,"method"'],
       ['name', 'files__r'],

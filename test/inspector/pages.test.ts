@@ -106,10 +106,8 @@ describe('with the key', () => {
     const own = { ...withKey, origin: `http://127.0.0.1:${port}`, 'sec-fetch-site': 'same-origin' }
     assert.equal((await get('/ui/status', own)).status, 200)
     const gone = await get('/ui/frames/99', own)
-    assert.deepEqual(
-      [gone.status, gone.body],
-      [404, '{"error":"This message is older than those that are kept"}'],
-    )
+    const facts = [gone.status, gone.body]
+    assert.deepEqual(facts, [404, '{"error":"This message is older than those that are kept"}'])
     assert.equal((await get('/ui/nothing', own)).status, 404)
     assert.equal((await get('/ui/status', own, 'DELETE')).status, 405)
   })

@@ -33,7 +33,7 @@ const cases: readonly (readonly [string, Readonly<Record<string, string>>, strin
 ]
 
 for (const [args, sent, differs] of cases)
-  test(`fields are compared with the arguments as a server reads them: ${args} and ${JSON.stringify(sent)}`, () =>
+  test(`fields are compared with arguments as a server reads them: ${args} and ${JSON.stringify(sent)}`, () =>
     assert.equal(differingField(headers, Buffer.from(args), sentIn(sent)), differs))
 
 const typed = paramHeaders(

@@ -80,9 +80,7 @@ describe('the question', () => {
 
   test('names the tool on one line', () => {
     const params = confirmParams({ server: 's', tool: `a\nb${'c'.repeat(500)}`, args: '{}' }, new Redactor())
-    assert.match(
-      textAt(parse(params), 'message'),
-      /^Allow this call of the tool 'a\\nbc{197}' of the server 's'\?\n/,
-    )
+    const message = textAt(parse(params), 'message')
+    assert.match(message, /^Allow this call of the tool 'a\\nbc{197}' of the server 's'\?\n/)
   })
 })

@@ -71,12 +71,6 @@ async function started(t: Pick<TestContext, 'after'>) {
 const command = { program: 'p', args: ['a', ''], env: { A: '1=2', B: '' } }
 const exit = { kind: 'exit', id: 1, code: 0, signal: null }
 
-function writeTo(folder: string, name: string, content: string): void {
-  const descriptor = openSync(join(folder, name), 'w')
-  writeSync(descriptor, content)
-  closeSync(descriptor)
-}
-
 test('lines come whole however they are cut', () =>
   fc.assert(
     fc.property(
@@ -106,7 +100,9 @@ describe('an agent', { skip }, () => {
     assert.deepEqual(orders, [{ kind: 'start', id: 1, ...command }])
     const kept = openSync(join(folder, '1.1'), 'w')
     writeSync(kept, 'out')
-    writeTo(folder, '1.2', 'err')
+    const descriptor = openSync(join(folder, '1.2'), 'w')
+    writeSync(descriptor, 'err')
+    closeSync(descriptor)
     await report({ kind: 'started', id: 1 }, { ...exit, code: 3 })
     // A process that was left behind keeps the output open.
     assert.deepEqual(await Promise.all([text(program.stdout), text(program.stderr)]), ['out', 'err'])
@@ -229,10 +225,8 @@ describe('an agent', { skip }, () => {
 
   test('is asked for no program that can be none, nor for too many', async (t) => {
     const { link } = scene(t)
-    assert.match(
-      (await link.run({ ...command, args: ['x'.repeat(5_000_000)] }).exited).failure ?? '',
-      /E2BIG/,
-    )
+    const found = (await link.run({ ...command, args: ['x'.repeat(5_000_000)] }).exited).failure ?? ''
+    assert.match(found, /E2BIG/)
     for (let i = 0; i < 64; i++) link.run(command)
     assert.match((await link.run(command).exited).failure ?? '', /64 programs/)
   })

@@ -121,10 +121,8 @@ describe('a container engine', () => {
     mkdirSync(volume)
     await engine.machine({ volumes: [{ hostPath: volume, guestPath: '/data', isReadOnly: true }] })
     const [asked = []] = engine.asked('run')
-    assert.equal(
-      asked[asked.lastIndexOf('--mount') + 1],
-      `type=bind,"source=${volume}",target=/data,readonly`,
-    )
+    const found = asked[asked.lastIndexOf('--mount') + 1]
+    assert.equal(found, `type=bind,"source=${volume}",target=/data,readonly`)
   })
 
   test('that does not answer cannot be used, and one without the image is never asked to fetch it', async (t) => {

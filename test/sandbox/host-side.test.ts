@@ -441,10 +441,8 @@ for (const [runAs, found] of cases)
 test('the user that is configured is nobody else where the service is not root', () => {
   const own = { uid: 1000, gid: 1001 }
   assert.equal(hostIdentity('1000:1001', own), undefined)
-  assert.throws(
-    () => hostIdentity('1000:50', own),
-    /a service of the user 1000 cannot give its sessions another one than 1000:1001/,
-  )
+  const start = () => hostIdentity('1000:50', own)
+  assert.throws(start, /a service of the user 1000 cannot give its sessions another one than 1000:1001/)
 })
 
 describe('a bwrap that cannot be used', { skip }, () => {

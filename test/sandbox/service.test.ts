@@ -28,19 +28,17 @@ describe('the server', () => {
     assert.deepEqual(Object.keys(Object(at(opened, 'capabilities'))), ['tools', 'resources'])
     assert.deepEqual(at((await raw.request('ping')).value, 'result'), {})
     const tools = listAt((await raw.request('tools/list')).value, 'result', 'tools')
-    assert.deepEqual(
-      tools.map((tool) => at(tool, 'name')),
-      [
-        'execute_code',
-        'execute_command',
-        'get_sessions',
-        'stop_session',
-        'get_volume_path',
-        'read_file',
-        'write_file',
-        'list_files',
-      ],
-    )
+    const names = tools.map((tool) => at(tool, 'name'))
+    assert.deepEqual(names, [
+      'execute_code',
+      'execute_command',
+      'get_sessions',
+      'stop_session',
+      'get_volume_path',
+      'read_file',
+      'write_file',
+      'list_files',
+    ])
     assert.match(
       String(at(tools[0], 'description')),
       /^Execute code in a sandbox with automatic session management\. .*session_id.*Programs reach no network\./,
@@ -218,10 +216,8 @@ describe('code', () => {
       timeout: 1,
       variables_kept: false,
     })
-    assert.match(
-      deaf.message,
-      /timed out after 1 s; variables are lost, files are kept; there was no output$/,
-    )
+    const { message } = deaf
+    assert.match(message, /timed out after 1 s; variables are lost, files are kept; there was no output$/)
     const next = await sandbox.code('typeof x', { session_id })
     assert.deepEqual([next.text, next.of('sandbox_restarted')], ["'undefined'\n", true])
     assert.equal((await sandbox.code('1', { session_id })).of('sandbox_restarted'), false)
@@ -289,15 +285,11 @@ describe('code', () => {
 test('a command is a line for the shell, or with arguments one program', async (t) => {
   const sandbox = await client(t)
   const line = await sandbox.command('echo "$((1 + 2))"; echo e >&2; exit 3', { session_id: 's' })
-  assert.deepEqual(
-    [line.text, line.of('exit_code'), line.of('isError'), line.of('args')],
-    ['3\ne\n', 3, true, []],
-  )
+  const found = [line.text, line.of('exit_code'), line.of('isError'), line.of('args')]
+  assert.deepEqual(found, ['3\ne\n', 3, true, []])
   const program = await sandbox.command('printf', { args: ['[%s]', 'a b', '$(x)'], session_id: 's' })
-  assert.deepEqual(
-    [program.text, program.of('exit_code'), program.of('isError'), program.of('command')],
-    ['[a b][$(x)]', 0, false, 'printf'],
-  )
+  const facts = [program.text, program.of('exit_code'), program.of('isError'), program.of('command')]
+  assert.deepEqual(facts, ['[a b][$(x)]', 0, false, 'printf'])
   assert.equal((await sandbox.command('kill -KILL $$', { session_id: 's' })).of('exit_code'), 137)
   const missing = await sandbox.command('no-such-program', { args: [], session_id: 's' })
   assert.equal(missing.code, -32603)
@@ -326,10 +318,8 @@ test('a command that takes too long ends with all that it has started', async (t
 test('long output keeps its beginning and its end', async (t) => {
   const sandbox = await client(t, { outputMax: 2048 })
   const long = await sandbox.command('seq 10000', { session_id: 'long' })
-  assert.match(
-    long.text,
-    /^1\n2\n3\n[^]*\n\[\.\.\. 46846 bytes are left out here \.\.\.\]\n[^]*9999\n10000\n$/,
-  )
+  const { text } = long
+  assert.match(text, /^1\n2\n3\n[^]*\n\[\.\.\. 46846 bytes are left out here \.\.\.\]\n[^]*9999\n10000\n$/)
   const short = await sandbox.command('seq 2', { session_id: 'long' })
   assert.deepEqual([long.of('truncated'), short.of('truncated')], [true, false])
 })
@@ -413,10 +403,8 @@ describe('sessions', () => {
         (params) => at(params, 'progressToken') === token,
       )
     const refused = await sandbox.code('1', node)
-    assert.deepEqual(
-      [refused.code, refused.message],
-      [-32600, 'Resource limit exceeded: Sessions limit exceeded: 2 >= 2'],
-    )
+    const facts = [refused.code, refused.message]
+    assert.deepEqual(facts, [-32600, 'Resource limit exceeded: Sessions limit exceeded: 2 >= 2'])
     assert.equal(at(refused.value, 'error', 'data', 'category'), 'resource')
     for (const session_id of ['a', 'c']) await sandbox.call('stop_session', { session_id })
     await Promise.all(running)
@@ -473,10 +461,8 @@ describe('files', () => {
     const wrote = await sandbox.call('write_file', { session_id, path: 'd/e/f.csv', content: 'a,b\n1,2\n' })
     assert.deepEqual([wrote.of('size'), wrote.of('session_created')], [8, true])
     const read = await sandbox.call('read_file', { session_id, path: 'd/e/f.csv' })
-    assert.deepEqual(
-      [read.text, read.of('size'), read.of('encoding'), read.of('truncated')],
-      ['a,b\n1,2\n', 8, 'utf8', false],
-    )
+    const facts = [read.text, read.of('size'), read.of('encoding'), read.of('truncated')]
+    assert.deepEqual(facts, ['a,b\n1,2\n', 8, 'utf8', false])
     const part = await sandbox.call('read_file', { session_id, path: 'd/e/f.csv', offset: 4, limit: 2 })
     assert.deepEqual([part.text, part.of('length'), part.of('truncated')], ['1,', 2, true])
     const bytes = Buffer.from([0, 255, 128, 10]).toString('base64')
@@ -538,10 +524,8 @@ describe('files', () => {
     }
     const long = { session_id, path: 'long', content: 'x'.repeat(10 * 1024 * 1024 + 1) }
     const refused = await sandbox.call('write_file', long)
-    assert.deepEqual(
-      [refused.code, refused.message],
-      [-32602, "Parameter 'content' must have at most 10485760 bytes"],
-    )
+    const facts = [refused.code, refused.message]
+    assert.deepEqual(facts, [-32602, "Parameter 'content' must have at most 10485760 bytes"])
     const unknown = await sandbox.call('read_file', { session_id: 'other', path: 'x' })
     assert.deepEqual([unknown.code, unknown.message], [-32602, 'Session not found: other'])
     const dash = await sandbox.call('write_file', { session_id, path: '-n', content: 'dash' })
@@ -602,13 +586,11 @@ test('several principals share the places: each keeps its share, and makes room 
   const [ann, bob] = [connect('ann'), connect('bob')]
   for (const session_id of ['1', '2', '3', '4']) await ann.command('true', { session_id })
   for (const session_id of ['1', '2', '3', '4']) await bob.command('true', { session_id })
-  assert.deepEqual(
-    [await names(ann), await names(bob)],
-    [
-      ['3', '4'],
-      ['3', '4'],
-    ],
-  )
+  const facts = [await names(ann), await names(bob)]
+  assert.deepEqual(facts, [
+    ['3', '4'],
+    ['3', '4'],
+  ])
   const eve = connect('eve')
   await eve.command('true', { session_id: '1' })
   assert.deepEqual(await names(eve), ['1'])

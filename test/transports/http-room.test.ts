@@ -36,10 +36,8 @@ describe('where a token is asked for', () => {
     for (let address = 2; address <= 18; address++)
       for (let i = 0; i < 8; i++) silent.push(await dial(t, served, `127.0.0.${address}`))
     await until(() => silent.filter(({ isEnded }) => isEnded).length === 8)
-    assert.ok(
-      silent.every(({ isEnded }, at) => isEnded === (at % 8 === 0 && at < 64)),
-      'the oldest of each address that has most have gone',
-    )
+    const found = silent.every(({ isEnded }, at) => isEnded === (at % 8 === 0 && at < 64))
+    assert.ok(found, 'the oldest of each address that has most have gone')
     const statuses: number[] = []
     for (let call = 0; call < 27; call++) statuses.push(await asks(await dial(t, served), post(served.port)))
     assert.deepEqual(new Set(statuses), new Set([200]))
@@ -104,10 +102,8 @@ describe('where every connection is in use', () => {
     for (const one of resting.toReversed()) assert.equal(await asks(one, post(served.port)), 200)
     const waiting: Wire[] = []
     for (let i = 0; i < 6; i++) waiting.push(await wait(await dial(t, served)))
-    assert.deepEqual(
-      resting.map(({ isEnded }) => isEnded),
-      [false, false, true],
-    )
+    const ended = resting.map(({ isEnded }) => isEnded)
+    assert.deepEqual(ended, [false, false, true])
     for (const one of resting.slice(0, 2)) await wait(one)
     const refused = new Wire(t, served.port)
     await until(() => refused.isEnded)

@@ -59,11 +59,8 @@ for (const message of messages)
       opened.send(message.text)
       const isTaken = status < 300 && !message.isRequest
       await settled(opened, isTaken)
-      assert.deepEqual(
-        opened.heard.failures.map(({ error }) => error.code),
-        isTaken ? [] : [wantedCode(status)],
-        `${status}`,
-      )
+      const codes = opened.heard.failures.map(({ error }) => error.code)
+      assert.deepEqual(codes, isTaken ? [] : [wantedCode(status)], `${status}`)
       assert.equal(server.seen.length, wantedTimes(status, message), `${status}`)
       assert.deepEqual(opened.heard.messages, [], `${status}`)
       if (!isTaken) assert.equal(opened.heard.closed, undefined, `${status}`)
@@ -91,11 +88,8 @@ for (const [status, body] of [
       opened.send(message.text)
       await opened.heard.until(() => opened.heard.closed !== undefined)
       assert.equal(opened.heard.closed?.cause?.code, 'TRANSPORT_SESSION')
-      assert.deepEqual(
-        opened.heard.failures.map(({ error }) => error.code),
-        ['TRANSPORT_SESSION'],
-        message.title,
-      )
+      const codes = opened.heard.failures.map(({ error }) => error.code)
+      assert.deepEqual(codes, ['TRANSPORT_SESSION'], message.title)
       await opened.connection.close()
       // A session that the server does not know is not ended there.
       assert.equal(server.seen.length, 2)
@@ -173,7 +167,7 @@ for (const status of [301, 302, 303, 307, 308])
   })
 
 for (const status of [301, 302, 303, 307, 308])
-  test(`a redirect of ${status} in the origin is ${status >= 307 ? 'followed whole' : 'not followed'}`, async (t) => {
+  test(`a redirect of ${status} in the origin is ${status >= 307 ? '' : 'not '}followed`, async (t) => {
     const server = await scripted(t, (seen, response) => {
       if (seen.url === '/mcp') response.writeHead(status, { location: '/there?a=1' }).end()
       else json(response, answerOf(seen.id))

@@ -10,10 +10,8 @@ import { message } from './support/http.js'
 
 function notesOf(method: string, all: readonly object[]): SessionNotes | undefined {
   const written: SessionNotes[] = []
-  const book = { read: () => Promise.resolve(undefined), end: () => Promise.resolve(), write: add }
-  function add(_hash: string, notes: SessionNotes): void {
-    written.push(notes)
-  }
+  const write = (_hash: string, notes: SessionNotes): unknown => written.push(notes)
+  const book = { read: () => Promise.resolve(undefined), end: () => Promise.resolve(), write }
   const record = new SessionRecord(book, 'id')
   for (const params of all) record.note(readFrame(toLine(message(method, 1, params))))
   return written.at(-1)
