@@ -8,9 +8,7 @@ import { parseArgs } from 'node:util'
 
 import { blob } from './wire.js'
 
-const { values: flags } = parseArgs({
-  options: { stateless: { type: 'boolean', default: false } },
-})
+const { values: flags } = parseArgs({ options: { stateless: { type: 'boolean', default: false } } })
 const hints = flags.stateless ? '"resultType":"complete","ttlMs":3600000,"cacheScope":"public",' : ''
 const complete = flags.stateless ? '"resultType":"complete",' : ''
 const tools = `{${hints}"tools":[{"name":"echo","inputSchema":{"type":"object"}},{"name":"blob","inputSchema":{"type":"object"}}]}`

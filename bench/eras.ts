@@ -23,13 +23,11 @@ const VOLLEYS = 2
  */
 const CALLS_IN_VOLLEY = 64
 
-async function volley(ends: LineEnds): Promise<void> {
-  await ends.calls((id) => call(ends.cell, id), CALLS_IN_VOLLEY, CALLS_IN_VOLLEY)
-}
-
 async function takeTurns(all: readonly LineEnds[], turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1)
-    for (const ends of roundOrder(all, turn)) for (let n = 0; n < VOLLEYS; n += 1) await volley(ends)
+    for (const ends of roundOrder(all, turn))
+      for (let n = 0; n < VOLLEYS; n += 1)
+        await ends.calls((id) => call(ends.cell, id), CALLS_IN_VOLLEY, CALLS_IN_VOLLEY)
 }
 
 function secondsOf({ pid }: LineEnds): number {

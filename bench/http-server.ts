@@ -17,9 +17,7 @@ import { LAST_HEAD, LAST_RESULT, LINE_HEAD, RESULT_AFTER_ID, RESULT_CLOSE } from
 
 const TOOLS = 3
 
-const { values: flags } = parseArgs({
-  options: { port: { type: 'string' } },
-})
+const { values: flags } = parseArgs({ options: { port: { type: 'string' } } })
 
 function head(status: string, bodyBytes: number, more = ''): string {
   return `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n${more}Content-Length: ${bodyBytes}\r\n\r\n`

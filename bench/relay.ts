@@ -54,8 +54,6 @@ child.once('error', (error) => {
   process.stderr.write(`relay: ${error.message}\n`)
   process.exit(1)
 })
-child.once('exit', (code) => {
-  process.exitCode = code ?? 1
-})
+child.once('exit', (code) => (process.exitCode = code ?? 1))
 relay(process.stdin, child.stdin)
 relay(child.stdout, process.stdout)

@@ -25,11 +25,7 @@ const ID_LAST_BEFORE_TEXT = Buffer.from(LAST_RESULT)
 const ID_LAST_AFTER_TEXT = Buffer.from(RESULT_CLOSE + LAST_HEAD)
 const END = Buffer.from(LINE_END)
 
-const { values: flags } = parseArgs({
-  options: {
-    tools: { type: 'string', default: '3' },
-  },
-})
+const { values: flags } = parseArgs({ options: { tools: { type: 'string', default: '3' } } })
 const toolCount = Number(flags.tools)
 
 const scratch = Buffer.allocUnsafe(SCRATCH_BYTES)

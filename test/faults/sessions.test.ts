@@ -16,8 +16,7 @@ const WARM_SESSIONS_MAX = 4000
 const WARM_CALLS_MAX = 50_000
 
 test('sessions that come and go', { skip: !isLinux }, async (t) => {
-  const servers = { s: new SwiftServers(scratch(t)).entry() }
-  const proxy = startUnderTest(t, '--http', servers)
+  const proxy = startUnderTest(t, '--http', { s: new SwiftServers(scratch(t)).entry() })
   const port = await proxy.port()
   const open = async (count: number): Promise<void> => {
     for (let done = 0; done < count; done++) await session(port)

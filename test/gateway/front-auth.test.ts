@@ -150,10 +150,8 @@ describe('a client that logs in', () => {
     await served.status({ headers: served.bearer('ann', 'mcp:all', { aud: 'https://other.example' }) })
     const refusals = served.log.filter(({ message: text }) => text.includes('is refused'))
     assert.equal(refusals.length, 1)
-    assert.match(
-      refusals[0]?.message ?? '',
-      /\(HTTP 401\): .*its audience \('https:\/\/other\.example'\) is neither/,
-    )
+    const found = refusals[0]?.message ?? ''
+    assert.match(found, /\(HTTP 401\): .*its audience \('https:\/\/other\.example'\) is neither/)
   })
 
   test('gets 503 while the keys of its issuer cannot be had', async (t) => {
@@ -308,22 +306,20 @@ describe('a session', () => {
   })
 })
 
-describe('a process', () => {
-  for (const isModern of [false, true])
-    test(`serves one principal, ${isModern ? 'without' : 'with'} sessions, and ends when its clients are gone`, async (t) => {
-      const served = await Served.open(t)
-      const [ann, bob] = [served.bearer('ann', 'mcp:all'), served.bearer('bob', 'mcp:all')]
-      const tokens = [ann, ann, bob]
-      const clients = isModern ? tokens : await Promise.all(tokens.map((token) => served.session(token)))
-      const pidsOf = (tool: string): Promise<number[]> =>
-        Promise.all(clients.map((client) => pidOf(served, client, tool, isModern)))
-      const [pids, shared] = [await pidsOf('a__nonce'), await pidsOf('b__nonce')]
-      assert.deepEqual([new Set(pids).size, pids[0] === pids[1], new Set(shared).size], [2, true, 1])
-      if (!isModern) for (const headers of clients) await served.status({ method: 'DELETE', headers })
-      await until(() => pids.every(gone))
-      assert(!gone(shared[0] ?? 0))
-    })
-})
+for (const isModern of [false, true])
+  test(`a process is for one principal ${isModern ? 'without' : 'with'} sessions`, async (t) => {
+    const served = await Served.open(t)
+    const [ann, bob] = [served.bearer('ann', 'mcp:all'), served.bearer('bob', 'mcp:all')]
+    const tokens = [ann, ann, bob]
+    const clients = isModern ? tokens : await Promise.all(tokens.map((token) => served.session(token)))
+    const pidsOf = (tool: string): Promise<number[]> =>
+      Promise.all(clients.map((client) => pidOf(served, client, tool, isModern)))
+    const [pids, shared] = [await pidsOf('a__nonce'), await pidsOf('b__nonce')]
+    assert.deepEqual([new Set(pids).size, pids[0] === pids[1], new Set(shared).size], [2, true, 1])
+    if (!isModern) for (const headers of clients) await served.status({ method: 'DELETE', headers })
+    await until(() => pids.every(gone))
+    assert(!gone(shared[0] ?? 0))
+  })
 
 /** The process that answers. All requests have one id, as those of several clients may. */
 async function pidOf(served: Served, headers: Fields, tool: string, isModern: boolean): Promise<number> {

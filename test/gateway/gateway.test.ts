@@ -39,43 +39,38 @@ function alone(mcpServers: object): Configuration {
   return resolveConfig(value, { source: 'test', folder: root, env: process.env })
 }
 
-describe('a server that is the front itself', () => {
-  const port = 39_518
-  const here = `http://127.0.0.1:${port}`
-  const cases: [string, Record<string, object>, RegExp | undefined][] = [
-    ['its own schema', { default: at(`${here}/mcp`) }, /server "self" of group "default" is this program/],
-    ['the older transport, by name', { default: at(`http://localhost:${port}/sse`) }, /"default" is this/],
-    ['a named schema', { a: at(`${here}/api/a/mcp/`) }, /server "self" of group "a" is this/],
-    ['one with another escape', { 'a-b': at(`${here}/api/a%2Db/mcp`) }, /of group "a-b" is this/],
-    ['a circle of two', { a: at(`${here}/api/b/mcp`), b: at(`${here}/api/a/mcp`) }, /"a" is .*\n.*"b" is/],
-    ['a circle that is cut', { a: at(`${here}/api/off/mcp`), off: at(`${here}/api/a/mcp`) }, undefined],
-    ['another schema, which leads nowhere', { a: at(`${here}/api/b/mcp`), b: {} }, undefined],
-    ['another port', { default: at(`http://127.0.0.1:${port + 1}/mcp`) }, undefined],
-    ['another path', { default: at(`${here}/other`) }, undefined],
-  ]
-  for (const [title, schemas, wanted] of cases)
-    test(`${title}: ${wanted === undefined ? 'is served' : 'is refused before anything starts, and by --check'}`, () => {
-      const value = {
-        server: { port },
-        schemas: Object.fromEntries(
-          Object.entries(schemas).map(([name, mcpServers]) => [
-            name,
-            { mcpServers, enabled: name !== 'off' },
-          ]),
-        ),
-      }
-      const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
-      const check = (): void => refuseGateway(config, {})
-      if (wanted === undefined) check()
-      else assert.throws(check, (error) => error instanceof ConfigError && wanted.test(error.message))
-    })
-
-  test('a start and a reload refuse it; what is served goes on', async (t) => {
-    await assert.rejects(openGateway(alone(at(`${here}/mcp`)), { port }), /own address/)
-    const opened = await gateway(t, { default: schema({}) })
-    await assert.rejects(opened.reload(alone(at(`http://localhost:${opened.port}/mcp`))), /own address/)
-    assert.equal((await send(opened.port, { body: message('ping', 1) })).status, 200)
+const port = 39_518
+const here = `http://127.0.0.1:${port}`
+const cases: [string, Record<string, object>, RegExp | undefined][] = [
+  ['its own schema', { default: at(`${here}/mcp`) }, /server "self" of group "default" is this program/],
+  ['the older transport, by name', { default: at(`http://localhost:${port}/sse`) }, /"default" is this/],
+  ['a named schema', { a: at(`${here}/api/a/mcp/`) }, /server "self" of group "a" is this/],
+  ['one with another escape', { 'a-b': at(`${here}/api/a%2Db/mcp`) }, /of group "a-b" is this/],
+  ['a circle of two', { a: at(`${here}/api/b/mcp`), b: at(`${here}/api/a/mcp`) }, /"a" is .*\n.*"b" is/],
+  ['a circle that is cut', { a: at(`${here}/api/off/mcp`), off: at(`${here}/api/a/mcp`) }, undefined],
+  ['another schema, which leads nowhere', { a: at(`${here}/api/b/mcp`), b: {} }, undefined],
+  ['another port', { default: at(`http://127.0.0.1:${port + 1}/mcp`) }, undefined],
+  ['another path', { default: at(`${here}/other`) }, undefined],
+]
+for (const [title, schemas, wanted] of cases)
+  test(`the front as a server, ${title}: ${wanted === undefined ? 'served' : 'refused at once'}`, () => {
+    const value = {
+      server: { port },
+      schemas: Object.fromEntries(
+        Object.entries(schemas).map(([name, mcpServers]) => [name, { mcpServers, enabled: name !== 'off' }]),
+      ),
+    }
+    const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
+    const check = (): void => refuseGateway(config, {})
+    if (wanted === undefined) check()
+    else assert.throws(check, (error) => error instanceof ConfigError && wanted.test(error.message))
   })
+
+test('a start and a reload refuse a server that is the front itself; what is served goes on', async (t) => {
+  await assert.rejects(openGateway(alone(at(`${here}/mcp`)), { port }), /own address/)
+  const opened = await gateway(t, { default: schema({}) })
+  await assert.rejects(opened.reload(alone(at(`http://localhost:${opened.port}/mcp`))), /own address/)
+  assert.equal((await send(opened.port, { body: message('ping', 1) })).status, 200)
 })
 
 const schema = (servers: Readonly<Record<string, unknown>>, more: object = {}): object => ({
@@ -108,11 +103,8 @@ async function call(client: Client, name: string, args: Record<string, unknown> 
 }
 
 test('two clients that others wrote are each asked what their own calls ask, over HTTP+SSE', async (t) => {
-  const { origin: url } = await gateway(t, {
-    default: schema({ every: { ...everything, prefix: false } }),
-  })
-  const names = ['ann', 'bob']
-  const clients = names.map((name) => ({ name, ...asked(name) }))
+  const { origin: url } = await gateway(t, { default: schema({ every: { ...everything, prefix: false } }) })
+  const clients = ['ann', 'bob'].map((name) => ({ name, ...asked(name) }))
   await Promise.all(
     clients.map(async ({ client }) => {
       await client.connect(new SSEClientTransport(new URL(`${url}/sse`)))
@@ -320,10 +312,8 @@ describe('a gateway that may be reached from elsewhere', () => {
       (error: unknown) => {
         assert.ok(error instanceof ConfigError)
         // A library user has neither a configuration file nor a command line.
-        assert.match(
-          error.message,
-          /httpServer:\n.*no token.*give it a `token`, or `allowUnauthenticated: true`/,
-        )
+        const { message } = error
+        assert.match(message, /httpServer:\n.*no token.*give it a `token`, or `allowUnauthenticated: true`/)
         assert.doesNotMatch(error.message, /MCPS_PROXY_TOKEN|--allow|server\./)
         return true
       },
@@ -335,10 +325,8 @@ describe('a gateway that may be reached from elsewhere', () => {
     const body = message('ping', 1)
     const refused = await send(port, { body, headers: { host: 'mcp_backend:8080' } })
     assert.equal(refused.status, 403)
-    assert.match(
-      refused.body,
-      /add it to server\.allowedHosts, \\"allowedHosts\\": \[\\"mcp_backend:8080\\"\]/,
-    )
+    const found = refused.body
+    assert.match(found, /add it to server\.allowedHosts, \\"allowedHosts\\": \[\\"mcp_backend:8080\\"\]/)
     const known = await gateway(t, { default: schema({}) }, { allowedHosts: ['mcp_backend'] })
     assert.equal((await send(known.port, { body, headers: { host: 'mcp_backend:8080' } })).status, 200)
   })

@@ -1,7 +1,7 @@
 // Clients as the status shows them, over real HTTP.
 
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { createProxy, httpServer } from '../../src/index.js'
 import { schemaPage } from '../../src/gateway/status.js'
 import { gone, until } from '../integration/support/waiting.js'
@@ -16,8 +16,7 @@ const revision = '2025-11-25'
 const any = { accept: '*/*' }
 
 async function fronted(scope: Scope) {
-  const servers = { a: itServer(), b: itServer() }
-  const proxy = await createProxy({ mcpServers: servers })
+  const proxy = await createProxy({ mcpServers: { a: itServer(), b: itServer() } })
   scope.after(() => proxy.close(0))
   const { port } = await proxy.serve(httpServer({ port: 0 }))
   return { port, proxy }
@@ -33,58 +32,53 @@ const page = async (port: number): Promise<string> =>
 const sessionsIn = (text: string): readonly unknown[] =>
   listAt(JSON.parse(text), 'schemas', 'default', 'sessions')
 
-describe('the sessions of the status page', () => {
-  test('say who they are, and which processes are theirs alone', async (t) => {
-    const { port, proxy } = await fronted(t)
-    const before = Date.now()
-    const caller = await session(port, { name: 'caller', version: '1.2' })
-    const lister = await session(port, { name: 'lister', version: '3' })
-    const called = message('tools/call', 1, { name: 'a__nonce', arguments: { n: 'x' } })
-    const { body } = await send(port, { body: called, headers: caller })
-    const pid = numberAt(JSON.parse(textAt(messageIn(body), 'result', 'content', 0, 'text')), 'pid')
-    await send(port, { body: message('tools/list', 2), headers: lister })
+test('the status page says of sessions who they are, and which processes are theirs alone', async (t) => {
+  const { port, proxy } = await fronted(t)
+  const before = Date.now()
+  const caller = await session(port, { name: 'caller', version: '1.2' })
+  const lister = await session(port, { name: 'lister', version: '3' })
+  const called = message('tools/call', 1, { name: 'a__nonce', arguments: { n: 'x' } })
+  const { body } = await send(port, { body: called, headers: caller })
+  const pid = numberAt(JSON.parse(textAt(messageIn(body), 'result', 'content', 0, 'text')), 'pid')
+  await send(port, { body: message('tools/list', 2), headers: lister })
 
-    const text = await page(port)
-    const shown = sessionsIn(text)
-    const facts = shown.map((one) => [at(one, 'client'), at(one, 'revision'), at(one, 'processes')])
-    assert.deepEqual(facts, [
-      [{ name: 'caller', version: '1.2' }, revision, [{ server: 'a', pid }]],
-      [{ name: 'lister', version: '3' }, revision, []],
-    ])
-    for (const one of shown) {
-      assert.match(textAt(one, 'connectedAt'), /^20\d\d-\d\d-\d\dT[\d:.]+Z$/)
-      assert.ok(Date.parse(textAt(one, 'connectedAt')) >= before)
-    }
-    assert.equal(numberAt(JSON.parse(text), 'schemas', 'default', 'totalSessions'), 2)
-    for (const id of [caller, lister])
-      assert.ok(!text.includes(String(id['mcp-session-id'])), 'no id is shown')
-    const embedded = proxy.sessions().map(({ client, processes }) => [client?.name, processes])
-    assert.deepEqual(embedded, [
-      ['caller', [{ server: 'a', pid }]],
-      ['lister', []],
-    ])
+  const text = await page(port)
+  const shown = sessionsIn(text)
+  const facts = shown.map((one) => [at(one, 'client'), at(one, 'revision'), at(one, 'processes')])
+  assert.deepEqual(facts, [
+    [{ name: 'caller', version: '1.2' }, revision, [{ server: 'a', pid }]],
+    [{ name: 'lister', version: '3' }, revision, []],
+  ])
+  for (const one of shown) {
+    assert.match(textAt(one, 'connectedAt'), /^20\d\d-\d\d-\d\dT[\d:.]+Z$/)
+    assert.ok(Date.parse(textAt(one, 'connectedAt')) >= before)
+  }
+  assert.equal(numberAt(JSON.parse(text), 'schemas', 'default', 'totalSessions'), 2)
+  for (const id of [caller, lister]) assert.ok(!text.includes(String(id['mcp-session-id'])), 'no id is shown')
+  const embedded = proxy.sessions().map(({ client, processes }) => [client?.name, processes])
+  assert.deepEqual(embedded, [
+    ['caller', [{ server: 'a', pid }]],
+    ['lister', []],
+  ])
 
-    await send(port, { method: 'DELETE', headers: { ...caller, ...any } })
-    for (;;) if (sessionsIn(await page(port)).length === 1) break
-    assert.deepEqual(
-      sessionsIn(await page(port)).map((one) => textAt(one, 'client', 'name')),
-      ['lister'],
-    )
-    await until(() => gone(pid))
-  })
+  await send(port, { method: 'DELETE', headers: { ...caller, ...any } })
+  for (;;) if (sessionsIn(await page(port)).length === 1) break
+  const names = sessionsIn(await page(port)).map((one) => textAt(one, 'client', 'name'))
+  assert.deepEqual(names, ['lister'])
+  await until(() => gone(pid))
+})
 
-  test('are shown without what a terminal would act on, and not at length', async (t) => {
-    const { port } = await fronted(t)
-    const name = `\u001b[2J\u009b2J\u202e${'x'.repeat(1000)}`
-    await session(port, { name, version: 7 })
-    await session(port)
-    const text = await page(port)
-    // oxlint-disable-next-line no-control-regex -- they are what this test is about.
-    assert.doesNotMatch(text, /[\u0000-\u001f\u007f-\u009f\u202e]/)
-    const [hostile, silent] = sessionsIn(text)
-    assert.deepEqual(at(hostile, 'client'), { name: name.slice(0, 200) })
-    assert.equal(at(silent, 'client'), undefined)
-  })
+test('the status page shows sessions without what a terminal would act on, and not at length', async (t) => {
+  const { port } = await fronted(t)
+  const name = `\u001b[2J\u009b2J\u202e${'x'.repeat(1000)}`
+  await session(port, { name, version: 7 })
+  await session(port)
+  const text = await page(port)
+  // oxlint-disable-next-line no-control-regex -- they are what this test is about.
+  assert.doesNotMatch(text, /[\u0000-\u001f\u007f-\u009f\u202e]/)
+  const [hostile, silent] = sessionsIn(text)
+  assert.deepEqual(at(hostile, 'client'), { name: name.slice(0, 200) })
+  assert.equal(at(silent, 'client'), undefined)
 })
 
 test('requests without a session count by who sends them, not by the connections that they share', async (t) => {

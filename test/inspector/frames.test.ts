@@ -63,86 +63,80 @@ describe('a captured stream', () => {
   })
 })
 
-describe('the ring', () => {
-  test('drops the oldest one past its number', () => {
-    const scene = new Scene({ framesMax: 3, bytesMax: 1e6 })
-    for (const text of 'abcd') scene.wire(client, 'in', `${text}\n`)
-    assert.deepEqual(scene.frames, ['b\n', 'c\n', 'd\n'])
-  })
+test('the ring drops the oldest one past its number', () => {
+  const scene = new Scene({ framesMax: 3, bytesMax: 1e6 })
+  for (const text of 'abcd') scene.wire(client, 'in', `${text}\n`)
+  assert.deepEqual(scene.frames, ['b\n', 'c\n', 'd\n'])
+})
 
-  test('drops the oldest ones past its bytes, round after round', () => {
-    const scene = new Scene({ framesMax: 100, bytesMax: 512 * 1024 })
-    const texts = Array.from({ length: 40 }, (_, n) => `${n} ${'x'.repeat(((n * 7919) % 60_000) + 1)}\n`)
-    let all = ''
-    for (const text of texts) {
-      scene.wire(client, 'in', text)
-      all += text
-      assert(all.endsWith(scene.frames.join('')))
-      assert(scene.ring.bytes <= 512 * 1024)
-    }
-    assert(scene.ring.first > 1)
-    scene.ring.clear()
-    assert.deepEqual([scene.ring.bytes, scene.ring.first, scene.ring.next], [0, 41, 41])
-  })
+test('the ring drops the oldest ones past its bytes, round after round', () => {
+  const scene = new Scene({ framesMax: 100, bytesMax: 512 * 1024 })
+  const texts = Array.from({ length: 40 }, (_, n) => `${n} ${'x'.repeat(((n * 7919) % 60_000) + 1)}\n`)
+  let all = ''
+  for (const text of texts) {
+    scene.wire(client, 'in', text)
+    all += text
+    assert(all.endsWith(scene.frames.join('')))
+    assert(scene.ring.bytes <= 512 * 1024)
+  }
+  assert(scene.ring.first > 1)
+  scene.ring.clear()
+  assert.deepEqual([scene.ring.bytes, scene.ring.first, scene.ring.next], [0, 41, 41])
 })
 
 const big = 'x'.repeat(KEPT_BYTES_MAX)
 
-describe('the facts of a frame', () => {
-  const cases: [frame: string, facts: object][] = [
-    ['{"jsonrpc":"2.0","id":1.0,"method":"m"}', { kind: 'request', id: '1.0', method: 'm' }],
-    [
-      '{"method":"tools/call","params":{"name":"t"},"jsonrpc":"2.0","id":"a"}',
-      { kind: 'request', id: '"a"', method: 'tools/call', name: 't' },
-    ],
-    [
-      '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"clientInfo":{"name":"editor"}}}',
-      { kind: 'request', id: '0', method: 'initialize', name: 'editor' },
-    ],
-    ['{"jsonrpc":"2.0","method":"n"}', { kind: 'notification', method: 'n' }],
-    ['{"jsonrpc":"2.0","id":1,"result":{}}', { kind: 'result', id: '1' }],
-    ['{"jsonrpc":"2.0","id":1,"result":{"isError":true}}', { kind: 'result', id: '1', failed: true }],
-    ['{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}', { kind: 'error', id: '1', failed: true }],
-    ['[{"jsonrpc":"2.0","method":"n"}]', { kind: 'batch' }],
-    ['Debugger attached.', { kind: 'other' }],
-    [`{"jsonrpc":"2.0","id":7,"method":"m","params":["${big}"]}`, { kind: 'request', id: '7', method: 'm' }],
-    [`{"jsonrpc":"2.0","id":7,"error":{"message":"${big}"}}`, { kind: 'error', id: '7', failed: true }],
-    [`{"result":{"a":"${big}"},"jsonrpc":"2.0","id":8}`, { kind: 'result' }],
-    [
-      `{"method":"tools/call","params":{"name":"é","arguments":{"a":"${big}"}},"jsonrpc":"2.0","id":8}`,
-      { kind: 'request', method: 'tools/call', name: 'é' },
-    ],
-    [
-      `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"${big}"}}`,
-      { kind: 'notification', method: 'notifications/message' },
-    ],
-  ]
-  for (const [text, facts] of cases)
-    test(text.slice(0, 60), () => {
-      const scene = new Scene()
-      scene.wire(client, 'in', `${text}\n`)
-      assert.deepEqual(summaryOf(frameAt(scene, 1)).facts, facts)
-    })
-})
+const cases: [frame: string, facts: object][] = [
+  ['{"jsonrpc":"2.0","id":1.0,"method":"m"}', { kind: 'request', id: '1.0', method: 'm' }],
+  [
+    '{"method":"tools/call","params":{"name":"t"},"jsonrpc":"2.0","id":"a"}',
+    { kind: 'request', id: '"a"', method: 'tools/call', name: 't' },
+  ],
+  [
+    '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"clientInfo":{"name":"editor"}}}',
+    { kind: 'request', id: '0', method: 'initialize', name: 'editor' },
+  ],
+  ['{"jsonrpc":"2.0","method":"n"}', { kind: 'notification', method: 'n' }],
+  ['{"jsonrpc":"2.0","id":1,"result":{}}', { kind: 'result', id: '1' }],
+  ['{"jsonrpc":"2.0","id":1,"result":{"isError":true}}', { kind: 'result', id: '1', failed: true }],
+  ['{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}', { kind: 'error', id: '1', failed: true }],
+  ['[{"jsonrpc":"2.0","method":"n"}]', { kind: 'batch' }],
+  ['Debugger attached.', { kind: 'other' }],
+  [`{"jsonrpc":"2.0","id":7,"method":"m","params":["${big}"]}`, { kind: 'request', id: '7', method: 'm' }],
+  [`{"jsonrpc":"2.0","id":7,"error":{"message":"${big}"}}`, { kind: 'error', id: '7', failed: true }],
+  [`{"result":{"a":"${big}"},"jsonrpc":"2.0","id":8}`, { kind: 'result' }],
+  [
+    `{"method":"tools/call","params":{"name":"é","arguments":{"a":"${big}"}},"jsonrpc":"2.0","id":8}`,
+    { kind: 'request', method: 'tools/call', name: 'é' },
+  ],
+  [
+    `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"${big}"}}`,
+    { kind: 'notification', method: 'notifications/message' },
+  ],
+]
+for (const [text, facts] of cases)
+  test(`the facts of a frame: ${text.slice(0, 60)}`, () => {
+    const scene = new Scene()
+    scene.wire(client, 'in', `${text}\n`)
+    assert.deepEqual(summaryOf(frameAt(scene, 1)).facts, facts)
+  })
 
-describe('the text of a row', () => {
-  const cases: [text: string, want: string][] = [
-    ['{"jsonrpc":"2.0","id":1,"method":"m","params":{"arguments":{"a":1}}}', '{"a":1}'],
-    ['{"jsonrpc":"2.0","method":"m","params":{"progress":1}}', '{"progress":1}'],
-    ['{"jsonrpc":"2.0","method":"m"}', ''],
-    ['{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}', '{"tools":[]}'],
-    ['{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}', '{"code":1,"message":"m"}'],
-    ['Debugger attached.', 'Debugger attached.'],
-    [`{"method":"m","params":{"name":"n","arguments":{"a":"${big}"}}}`, `{"a":"${big.slice(0, 154)}`],
-    [`{"method":"m","params":{"b":"${big}"}}`, `{"b":"${big.slice(0, 154)}`],
-  ]
-  for (const [text, want] of cases)
-    test(text.slice(0, 60), () => {
-      const scene = new Scene()
-      scene.wire(client, 'in', `${text}\n`)
-      assert.equal(scene.rows.rowOf(frameAt(scene, 1)).text, want)
-    })
-})
+const rows: [text: string, want: string][] = [
+  ['{"jsonrpc":"2.0","id":1,"method":"m","params":{"arguments":{"a":1}}}', '{"a":1}'],
+  ['{"jsonrpc":"2.0","method":"m","params":{"progress":1}}', '{"progress":1}'],
+  ['{"jsonrpc":"2.0","method":"m"}', ''],
+  ['{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}', '{"tools":[]}'],
+  ['{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}', '{"code":1,"message":"m"}'],
+  ['Debugger attached.', 'Debugger attached.'],
+  [`{"method":"m","params":{"name":"n","arguments":{"a":"${big}"}}}`, `{"a":"${big.slice(0, 154)}`],
+  [`{"method":"m","params":{"b":"${big}"}}`, `{"b":"${big.slice(0, 154)}`],
+]
+for (const [text, want] of rows)
+  test(`the text of a row: ${text.slice(0, 60)}`, () => {
+    const scene = new Scene()
+    scene.wire(client, 'in', `${text}\n`)
+    assert.equal(scene.rows.rowOf(frameAt(scene, 1)).text, want)
+  })
 
 function marked(side: FrameView['input']): unknown {
   return side?.segments?.flatMap(({ text, why }) => (why ? [[why, text]] : []))
@@ -166,10 +160,8 @@ describe('a frame', () => {
 
   test('that left has its edits, and the frame that came in', () => {
     const view = viewOf(forwarded(), 4)
-    assert.deepEqual(
-      [view.other, view.row.edits, view.input?.conn, view.output?.service],
-      [1, ['id', 'name'], 1, 'files'],
-    )
+    const facts = [view.other, view.row.edits, view.input?.conn, view.output?.service]
+    assert.deepEqual(facts, [1, ['id', 'name'], 1, 'files'])
     assert.deepEqual(marked(view.input), [
       ['id', '1,"method"'],
       ['name', 'files__r'],

@@ -69,35 +69,33 @@ function scene(historyBytes?: number): { runtime: FakeRuntime; place: Place; ins
   return { runtime, place, inspector }
 }
 
-describe('the tap of the inspector', () => {
-  test('is there while somebody looks, and for thirty seconds afterwards', async () => {
-    const { runtime, place, inspector } = scene()
-    place.say('unseen')
-    const reader = new Reader()
-    const end = inspector.view(reader, true)
-    place.say('seen')
-    await runtime.pass(BATCH_MS, BATCH_MS)
-    assert.deepEqual(reader.frames, ['seen'])
-    end?.()
-    await runtime.pass(29_000)
-    place.say('late')
-    const second = new Reader()
-    inspector.view(second, true, { since: inspector.ring.first })?.()
-    assert.deepEqual(second.frames, ['late'])
-    await runtime.pass(30_000)
-    assert.deepEqual([place.tap, inspector.ring.bytes], [undefined, 0])
-  })
+test('the tap of the inspector is there while somebody looks, and for thirty seconds after', async () => {
+  const { runtime, place, inspector } = scene()
+  place.say('unseen')
+  const reader = new Reader()
+  const end = inspector.view(reader, true)
+  place.say('seen')
+  await runtime.pass(BATCH_MS, BATCH_MS)
+  assert.deepEqual(reader.frames, ['seen'])
+  end?.()
+  await runtime.pass(29_000)
+  place.say('late')
+  const second = new Reader()
+  inspector.view(second, true, { since: inspector.ring.first })?.()
+  assert.deepEqual(second.frames, ['late'])
+  await runtime.pass(30_000)
+  assert.deepEqual([place.tap, inspector.ring.bytes], [undefined, 0])
+})
 
-  test('is there from the start where the configuration asks for a history', async () => {
-    const { runtime, place, inspector } = scene(1e6)
-    place.say('early')
-    const reader = new Reader()
-    inspector.view(reader, true)?.()
-    await runtime.pass(60_000)
-    assert.deepEqual(reader.frames, ['early'])
-    place.say('more')
-    assert.equal(inspector.ring.next, 3)
-  })
+test('the tap of the inspector is there from the start if the configuration asks for a history', async () => {
+  const { runtime, place, inspector } = scene(1e6)
+  place.say('early')
+  const reader = new Reader()
+  inspector.view(reader, true)?.()
+  await runtime.pass(60_000)
+  assert.deepEqual(reader.frames, ['early'])
+  place.say('more')
+  assert.equal(inspector.ring.next, 3)
 })
 
 describe('a feed', () => {
@@ -237,71 +235,63 @@ function unused(): Promise<void> {
   return Promise.resolve()
 }
 
-describe('the switch of taps', () => {
-  test('shows connections that are open already, beside the tap of the options', async () => {
-    const fixed: string[] = []
-    const taps = new Taps(
-      { wire: ({ direction }) => void fixed.push(direction) },
-      new FakeRuntime(),
-      () => {},
-    )
-    const { near } = talk(taps)
-    near.notify('a')
-    const seen: string[] = []
-    taps.on(tap(seen))
-    near.notify('b')
-    await near.close()
-    taps.off()
-    assert.deepEqual(seen, ['1 out 30', '1 ended'])
-    assert.deepEqual(fixed, ['out', 'out'])
-  })
+test('the switch of taps shows connections that are open, beside the tap of the options', async () => {
+  const fixed: string[] = []
+  const taps = new Taps({ wire: ({ direction }) => void fixed.push(direction) }, new FakeRuntime(), () => {})
+  const { near } = talk(taps)
+  near.notify('a')
+  const seen: string[] = []
+  taps.on(tap(seen))
+  near.notify('b')
+  await near.close()
+  taps.off()
+  assert.deepEqual(seen, ['1 out 30', '1 ended'])
+  assert.deepEqual(fixed, ['out', 'out'])
+})
 
-  test('takes a tap away that fails, and passes the message', async () => {
-    const log: LogRecord[] = []
-    const taps = new Taps(undefined, new FakeRuntime(), (record) => log.push(record))
-    const { near } = talk(taps)
-    taps.on(tap([], true))
-    near.notify('a')
-    near.notify('b')
-    assert.deepEqual([near.open, log.length], [true, 1])
-    assert.match(log[0]?.message ?? '', /inspector has failed.*full/)
-    await near.close()
-  })
+test('the switch of taps takes a tap away that fails, and passes the message', async () => {
+  const log: LogRecord[] = []
+  const taps = new Taps(undefined, new FakeRuntime(), (record) => log.push(record))
+  const { near } = talk(taps)
+  taps.on(tap([], true))
+  near.notify('a')
+  near.notify('b')
+  assert.deepEqual([near.open, log.length], [true, 1])
+  assert.match(log[0]?.message ?? '', /inspector has failed.*full/)
+  await near.close()
 })
 
 function event(more: Partial<CallEvent>): CallEvent {
   return callEvent({ method: 'tools/call', server: 'a', ...more })
 }
 
-describe('the usage', () => {
-  test('counts calls of each tool, server, client and view, and their errors', () => {
-    const usage = new UsageCounts(new MessageRedactor(true))
-    usage.count(event({ name: 'a__x', clientName: 'ann', ms: 1, argumentBytes: 4, resultBytes: 8 }))
-    usage.count(event({ name: 'a__x', clientName: 'ann', ms: 100, argumentBytes: 4, isToolError: true }))
-    usage.count(event({ name: 'a__x', clientName: 'bob', outcome: 'cancelled' }))
-    usage.count(event({ name: 'a__x', clientName: 'bob', view: 'profile:p', outcome: 'failed' }))
-    usage.count(event({ method: 'tools/list', name: undefined, clientName: undefined }))
-    const rows = usage.report()
-    const facts = rows.map(({ what, client, view, calls, errors }) => [what, client, view, calls, errors])
-    assert.deepEqual(facts, [
-      ['a__x', 'ann', '', 2, 1],
-      ['a__x', 'bob', '', 1, 0],
-      ['a__x', 'bob', 'profile:p', 1, 1],
-      ['tools/list', '', '', 1, 0],
-    ])
-    assert.deepEqual([rows[0]?.argumentBytes, rows[0]?.resultBytes], [8, 10])
-    const times = rows[0]?.times ?? []
-    const isNear = times.map(([ms, count]) => [ms >= (ms < 50 ? 1 : 100), ms < 130, count])
-    assert.deepEqual(isNear, [
-      [true, true, 1],
-      [true, true, 1],
-    ])
-  })
+test('the usage counts calls of each tool, server, client and view, and their errors', () => {
+  const usage = new UsageCounts(new MessageRedactor(true))
+  usage.count(event({ name: 'a__x', clientName: 'ann', ms: 1, argumentBytes: 4, resultBytes: 8 }))
+  usage.count(event({ name: 'a__x', clientName: 'ann', ms: 100, argumentBytes: 4, isToolError: true }))
+  usage.count(event({ name: 'a__x', clientName: 'bob', outcome: 'cancelled' }))
+  usage.count(event({ name: 'a__x', clientName: 'bob', view: 'profile:p', outcome: 'failed' }))
+  usage.count(event({ method: 'tools/list', name: undefined, clientName: undefined }))
+  const rows = usage.report()
+  const facts = rows.map(({ what, client, view, calls, errors }) => [what, client, view, calls, errors])
+  assert.deepEqual(facts, [
+    ['a__x', 'ann', '', 2, 1],
+    ['a__x', 'bob', '', 1, 0],
+    ['a__x', 'bob', 'profile:p', 1, 1],
+    ['tools/list', '', '', 1, 0],
+  ])
+  assert.deepEqual([rows[0]?.argumentBytes, rows[0]?.resultBytes], [8, 10])
+  const times = rows[0]?.times ?? []
+  const isNear = times.map(([ms, count]) => [ms >= (ms < 50 ? 1 : 100), ms < 130, count])
+  assert.deepEqual(isNear, [
+    [true, true, 1],
+    [true, true, 1],
+  ])
+})
 
-  test('of one name past the limit counts among others', () => {
-    const usage = new UsageCounts(new MessageRedactor(true))
-    for (let n = 0; n < 2003; n++) usage.count(event({ name: `t${n}` }))
-    const rows = usage.report()
-    assert.deepEqual([rows.length, rows.at(-1)?.what, rows.at(-1)?.calls], [2001, 'others', 3])
-  })
+test('the usage of one name past the limit counts among others', () => {
+  const usage = new UsageCounts(new MessageRedactor(true))
+  for (let n = 0; n < 2003; n++) usage.count(event({ name: `t${n}` }))
+  const rows = usage.report()
+  assert.deepEqual([rows.length, rows.at(-1)?.what, rows.at(-1)?.calls], [2001, 'others', 3])
 })

@@ -60,59 +60,54 @@ const wanted: Fields = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-describe('without the key', () => {
-  const cases: [path: string, status: number][] = [
-    ['/ui/', 200],
-    ['/ui/app.js', 200],
-    ['/ui/app.css', 200],
-    ['/ui', 308],
-    ['/ui/feed', 401],
-    ['/ui/frames/1', 401],
-    ['/ui/status', 401],
-    ['/ui/nothing', 401],
-    ['/', 404],
-    ['/mcp', 404],
-  ]
-  for (const [path, status] of cases)
-    test(`${path} is ${status}`, async () => {
-      const answer = await get(path)
-      assert.equal(answer.status, status)
-      if (!path.startsWith('/ui')) return
-      for (const [name, value] of Object.entries(wanted)) assert.equal(answer.headers[name], value)
-    })
-
-  test('a wrong one is none, and a server is not stopped', async () => {
-    const wrong = { authorization: `Bearer ${key.slice(1)}x` }
-    assert.equal((await get('/ui/status', wrong)).status, 401)
-    const body = '{"schema":"default","server":"a","action":"stop"}'
-    assert.equal((await get('/ui/servers', wrong, 'POST', body)).status, 401)
-    assert.deepEqual(done, [])
+const cases: [path: string, status: number][] = [
+  ['/ui/', 200],
+  ['/ui/app.js', 200],
+  ['/ui/app.css', 200],
+  ['/ui', 308],
+  ['/ui/feed', 401],
+  ['/ui/frames/1', 401],
+  ['/ui/status', 401],
+  ['/ui/nothing', 401],
+  ['/', 404],
+  ['/mcp', 404],
+]
+for (const [path, status] of cases)
+  test(`without the key, ${path} is ${status}`, async () => {
+    const answer = await get(path)
+    assert.equal(answer.status, status)
+    if (!path.startsWith('/ui')) return
+    for (const [name, value] of Object.entries(wanted)) assert.equal(answer.headers[name], value)
   })
+
+test('without the key, a wrong one is none, and a server is not stopped', async () => {
+  const wrong = { authorization: `Bearer ${key.slice(1)}x` }
+  assert.equal((await get('/ui/status', wrong)).status, 401)
+  const body = '{"schema":"default","server":"a","action":"stop"}'
+  assert.equal((await get('/ui/servers', wrong, 'POST', body)).status, 401)
+  assert.deepEqual(done, [])
 })
 
-describe('a request of another page is refused, with the key too', () => {
-  const cases: [title: string, fields: Fields][] = [
-    ['another origin', { origin: 'https://a.example' }],
-    ['another port of this machine', { origin: 'http://127.0.0.1:1' }],
-    ['no origin of any kind', { origin: 'null' }],
-    ['another site', { 'sec-fetch-site': 'cross-site' }],
-    ['another port, as a browser says it', { 'sec-fetch-site': 'same-site' }],
-    ['an address that was typed, by a script', { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'cors' }],
-    ['a name that leads here', { host: 'rebound.example' }],
-  ]
-  for (const [title, fields] of cases)
-    test(title, async () => assert.equal((await get('/ui/status', { ...withKey, ...fields })).status, 403))
-})
+const foreign: [title: string, fields: Fields][] = [
+  ['another origin', { origin: 'https://a.example' }],
+  ['another port of this machine', { origin: 'http://127.0.0.1:1' }],
+  ['no origin of any kind', { origin: 'null' }],
+  ['another site', { 'sec-fetch-site': 'cross-site' }],
+  ['another port, as a browser says it', { 'sec-fetch-site': 'same-site' }],
+  ['an address that was typed, by a script', { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'cors' }],
+  ['a name that leads here', { host: 'rebound.example' }],
+]
+for (const [title, fields] of foreign)
+  test(`a request of another page is refused, with the key too: ${title}`, async () =>
+    assert.equal((await get('/ui/status', { ...withKey, ...fields })).status, 403))
 
 describe('with the key', () => {
   test('the page gets the state, a frame that is gone, and the reason', async () => {
     const own = { ...withKey, origin: `http://127.0.0.1:${port}`, 'sec-fetch-site': 'same-origin' }
     assert.equal((await get('/ui/status', own)).status, 200)
     const gone = await get('/ui/frames/99', own)
-    assert.deepEqual(
-      [gone.status, gone.body],
-      [404, '{"error":"This message is older than those that are kept"}'],
-    )
+    const facts = [gone.status, gone.body]
+    assert.deepEqual(facts, [404, '{"error":"This message is older than those that are kept"}'])
     assert.equal((await get('/ui/nothing', own)).status, 404)
     assert.equal((await get('/ui/status', own, 'DELETE')).status, 405)
   })

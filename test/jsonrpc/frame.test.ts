@@ -50,10 +50,8 @@ test('only params._meta is _meta', () => {
 test('the other kinds', () => {
   const notification = frameOf('{"jsonrpc":"2.0","method":"n"}')
   assert.ok(notification.kind === 'notification')
-  assert.deepEqual(
-    [notification.params.span, notification.params.metaSpan, notification.params.members.size],
-    [undefined, undefined, 0],
-  )
+  const facts = [notification.params.span, notification.params.metaSpan, notification.params.members.size]
+  assert.deepEqual(facts, [undefined, undefined, 0])
   const result = frameOf('{"jsonrpc":"2.0","id":"a","result":null}')
   assert.ok(result.kind === 'result')
   assert.deepEqual([result.id, text(result, result.result)], ['"a"', 'null'])
@@ -231,11 +229,8 @@ test('a result is read with its members of the names that the proxy acts on, of 
       const name = members.name(index)
       return name === undefined ? [] : [[name, rawAt(line, value)]]
     })
-    assert.deepEqual(
-      shown.map((pair) => pair.join(' ')),
-      found,
-      title,
-    )
+    const seen = shown.map((pair) => pair.join(' '))
+    assert.deepEqual(seen, found, title)
     for (const [name = '', value] of new Map(shown.map(([name = '', value]) => [name, value])))
       assert.equal(text(frame, members.span(name)), value, title)
   }

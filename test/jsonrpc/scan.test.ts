@@ -91,9 +91,8 @@ test('the depth limit, and one past it', () => {
   assert.equal(failure('[[[]]]', 2).offset, 2)
 })
 
-test('a bomb of brackets is refused at the limit, not at its end', () => {
-  assert.equal(failure(Buffer.alloc(1_000_000, '[')).offset, 128)
-})
+test('a bomb of brackets is refused at the limit, not at its end', () =>
+  assert.equal(failure(Buffer.alloc(1_000_000, '[')).offset, 128))
 
 const notUtf8: [bytes: number[], offset: number][] = [
   [[0x22, 0xff, 0x22], 1],

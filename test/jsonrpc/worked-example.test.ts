@@ -12,13 +12,11 @@ test('the request of the page has the spans and becomes the output that the page
   const [input = '', output] = [...page.matchAll(/^\{"jsonrpc":"2\.0".*\}$/gm)].map(([line]) => line)
   const frame = requestOf(input)
   const name = frame.params.members.span('name')
-  assert.deepEqual(
-    [frame.idSpan, name],
-    [
-      { start: 22, end: 25 },
-      { start: 65, end: 76 },
-    ],
-  )
+  const facts = [frame.idSpan, name]
+  assert.deepEqual(facts, [
+    { start: 22, end: 25 },
+    { start: 65, end: 76 },
+  ])
   assert.ok(name !== undefined)
   const edits = [
     { ...frame.idSpan, bytes: Buffer.from('7'), why: 'id' },

@@ -209,10 +209,8 @@ describe('a disk that fails', () => {
     store.of(one).keep(factsOf('newer'))
     machine.clock.advance(60_000)
     assert.equal(machine.said('warn').length, 1)
-    assert.match(
-      machine.said('warn').join(),
-      /\/home\/it\/.mcps-proxy\/kept: ENOSPC: no space left.*in memory only/,
-    )
+    const found = machine.said('warn').join()
+    assert.match(found, /\/home\/it\/.mcps-proxy\/kept: ENOSPC: no space left.*in memory only/)
     assert.deepEqual(toolsIn(store, one), ['newer'])
     machine.files.troubles.writes = undefined
     store.of(one).keep(factsOf('newest'))

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { capabilityEdits, clientCapabilities } from '../../src/mcp/capabilities.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { splice } from '../../src/jsonrpc/splice.js'
@@ -29,19 +29,17 @@ const cases: [string, string, string][] = [
   ['deeper', '{"experimental":{"tasks":{}}}', '{"experimental":{"tasks":{}}}'],
 ]
 
-describe('capabilities that the proxy cannot carry', () => {
-  for (const [title, given, want] of cases)
-    test(title, () => {
-      const line = toLine(`[${given}]`)
-      const edits = capabilityEdits(line, { start: 1, end: line.length - 1 }, false)
-      assert.equal(splice(line, edits).toString(), `[${want}]`)
-      assert(edits.every(({ why }) => why === 'capability'))
-    })
-
-  test('without an object there is nothing to cut', () => {
-    assert.deepEqual(capabilityEdits(toLine('[1]'), { start: 1, end: 2 }, false), [])
-    assert.deepEqual(capabilityEdits(toLine('[1]'), undefined, false), [])
+for (const [title, given, want] of cases)
+  test(`capabilities that the proxy cannot carry: ${title}`, () => {
+    const line = toLine(`[${given}]`)
+    const edits = capabilityEdits(line, { start: 1, end: line.length - 1 }, false)
+    assert.equal(splice(line, edits).toString(), `[${want}]`)
+    assert(edits.every(({ why }) => why === 'capability'))
   })
+
+test('capabilities that the proxy cannot carry: without an object there is nothing to cut', () => {
+  assert.deepEqual(capabilityEdits(toLine('[1]'), { start: 1, end: 2 }, false), [])
+  assert.deepEqual(capabilityEdits(toLine('[1]'), undefined, false), [])
 })
 
 const every = '{"elicitation":{"form":{}},"sampling":{},"roots":{}}'

@@ -117,9 +117,7 @@ test('a result by which a tool says that it needs what its client has not declar
   const answer = answerOf(
     call,
     { kind: 'answered', frame, edits: [], era: 'session' },
-    {
-      answerBytes: () => assert.fail('the result does not leave'),
-    },
+    { answerBytes: () => assert.fail('the result does not leave') },
   )
   assert.equal(answer?.kind, 'error')
   assert.match(String(answer && answer.message), /"code":-32021/)

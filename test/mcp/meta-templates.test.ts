@@ -43,15 +43,13 @@ const cases: readonly (readonly [params: string, kept: object])[] = [
 ]
 
 for (const [params, kept] of cases)
-  test(`the proxy's own words, whatever the client says: ${params}`, () => {
-    assert.deepEqual(at(said(params), 'params', '_meta'), { ...own, ...kept })
-  })
+  test(`the proxy's own words, whatever the client says: ${params}`, () =>
+    assert.deepEqual(at(said(params), 'params', '_meta'), { ...own, ...kept }))
 
-test('unrequested answers and states are left out', () => {
+test('unrequested answers and states are left out', () =>
   assert.deepEqual(said(',"params":{"inputResponses":{"a":{}},"requestState":"x","name":"t"}'), {
     jsonrpc: '2.0',
     id: 1,
     method: 'tools/call',
     params: { _meta: own, name: 't' },
-  })
-})
+  }))

@@ -51,9 +51,8 @@ describe('publicName', () => {
       assert.match(name, PLAIN)
     })
 
-  it('is the same in every run', () => {
-    assert.equal(publicName('git', 'repo/list'), 'git__repo_list_evyamqns97')
-  })
+  it('is the same in every run', () =>
+    assert.equal(publicName('git', 'repo/list'), 'git__repo_list_evyamqns97'))
 
   it('tells apart what only the hash can', () => {
     assert.notEqual(publicName('a', 'b/c'), publicName('a', 'b.c'))
@@ -62,28 +61,26 @@ describe('publicName', () => {
   })
 })
 
-describe('public names', () => {
-  it('lets the earlier keep a name, and gives the later one that depends on itself alone', () => {
-    const first = resolveNames([service('a', ['b__c']), service('a__b', ['c'])])
-    const other = resolveNames([service('x', ['y']), service('a', ['b__c']), service('a__b', ['c'])])
-    assert.equal(first.publicNames[0]?.get('b__c'), 'a__b__c')
-    const later = first.publicNames[1]?.get('c') ?? ''
-    assert.match(later, /^a__b__c_[0-9a-z]{10}$/)
-    assert.equal(other.publicNames[2]?.get('c'), later)
-    assert.deepEqual(first.collisions, [
-      {
-        name: 'a__b__c',
-        earlier: { service: 'a', original: 'b__c' },
-        later: { service: 'a__b', original: 'c' },
-      },
-    ])
-  })
+it('the earlier server keeps a public name, and the later gets one that depends on itself alone', () => {
+  const first = resolveNames([service('a', ['b__c']), service('a__b', ['c'])])
+  const other = resolveNames([service('x', ['y']), service('a', ['b__c']), service('a__b', ['c'])])
+  assert.equal(first.publicNames[0]?.get('b__c'), 'a__b__c')
+  const later = first.publicNames[1]?.get('c') ?? ''
+  assert.match(later, /^a__b__c_[0-9a-z]{10}$/)
+  assert.equal(other.publicNames[2]?.get('c'), later)
+  assert.deepEqual(first.collisions, [
+    {
+      name: 'a__b__c',
+      earlier: { service: 'a', original: 'b__c' },
+      later: { service: 'a__b', original: 'c' },
+    },
+  ])
+})
 
-  it('passes names through untouched without a prefix, odd ones too', () => {
-    const names = ['résumé/now', '', '__proto__', 'x'.repeat(200)]
-    const { publicNames } = resolveNames([service('a', names, false)])
-    assert.deepEqual([...(publicNames[0]?.values() ?? [])], names)
-  })
+it('public names without a prefix are the names as they are, odd ones too', () => {
+  const names = ['résumé/now', '', '__proto__', 'x'.repeat(200)]
+  const { publicNames } = resolveNames([service('a', names, false)])
+  assert.deepEqual([...(publicNames[0]?.values() ?? [])], names)
 })
 
 describe('properties of public names', () => {
@@ -101,7 +98,7 @@ describe('properties of public names', () => {
     list.map((offer) => service(offer.service, offer.names, offer.prefix)),
   )
 
-  it('every name leads back to its offer, and to no other', () => {
+  it('every name leads back to its offer, and to no other', () =>
     fc.assert(
       fc.property(services, (list) => {
         const { publicNames, targets } = resolveNames(list)
@@ -117,10 +114,9 @@ describe('properties of public names', () => {
         )
       }),
       { numRuns: 500 },
-    )
-  })
+    ))
 
-  it('a prefixed name keeps to the alphabet and the length', () => {
+  it('a prefixed name keeps to the alphabet and the length', () =>
     fc.assert(
       fc.property(services, (list) => {
         const { publicNames } = resolveNames(list)
@@ -129,16 +125,14 @@ describe('properties of public names', () => {
         })
       }),
       { numRuns: 500 },
-    )
-  })
+    ))
 
-  it('what is added later changes nothing before it', () => {
+  it('what is added later changes nothing before it', () =>
     fc.assert(
       fc.property(services, fc.nat(6), (list, count) => {
         const all = resolveNames(list).publicNames.slice(0, count)
         assert.deepEqual(resolveNames(list.slice(0, count)).publicNames, all)
       }),
       { numRuns: 500 },
-    )
-  })
+    ))
 })

@@ -1,7 +1,7 @@
 // Arguments that are repeated in header fields.
 
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { differingField, paramFields, paramHeaders, textOfField } from '../../src/mcp/http-headers.js'
 
 const schemaOf = (names: readonly string[]): Buffer =>
@@ -33,9 +33,8 @@ const cases: readonly (readonly [string, Readonly<Record<string, string>>, strin
 ]
 
 for (const [args, sent, differs] of cases)
-  test(`fields are compared with the arguments as a server reads them: ${args} and ${JSON.stringify(sent)}`, () => {
-    assert.equal(differingField(headers, Buffer.from(args), sentIn(sent)), differs)
-  })
+  test(`fields are compared with arguments as a server reads them: ${args} and ${JSON.stringify(sent)}`, () =>
+    assert.equal(differingField(headers, Buffer.from(args), sentIn(sent)), differs))
 
 const typed = paramHeaders(
   Buffer.from(
@@ -68,16 +67,14 @@ const ofTypes: readonly [string, object, Readonly<Record<string, string>>, strin
 ]
 
 for (const [title, args, sent, differs] of ofTypes)
-  test(`fields of typed arguments: ${title}`, () => {
-    assert.equal(differingField(typed, Buffer.from(JSON.stringify(args)), sentIn(sent)), differs)
-  })
+  test(`fields of typed arguments: ${title}`, () =>
+    assert.equal(differingField(typed, Buffer.from(JSON.stringify(args)), sentIn(sent)), differs))
 
-test('a server over HTTP is told of the argument that it reads', () => {
+test('a server over HTTP is told of the argument that it reads', () =>
   assert.deepEqual(paramFields(headers, Buffer.from('{"region":"eu","region":"us"}')), [
     'mcp-param-region',
     'us',
-  ])
-})
+  ]))
 
 /** The fields have the bytes of the numbers, which a JavaScript number would not preserve. */
 const numbers = ['9007199254740993', '1.0', '1e3', '-0', '1E400']
@@ -100,17 +97,17 @@ test('a number among more arguments than are read as bytes is told of by its val
 const base64 = (text: string): string => `=?base64?${Buffer.from(text).toString('base64')}?=`
 const encoded = Buffer.from('s__nonce').toString('base64')
 
-describe('a field value that another reader might take for a name in Base64 is no such name', () => {
-  for (const twin of [
-    `=?BASE64?${encoded}?=`,
-    `=?base64?${encoded}`,
-    `=?base64?${encoded.replace(/=+$/, '')}?=`,
-    `=?base64?${encoded}=?=`,
-    `=?base64? ${encoded}?=`,
-    `=?base64?${encoded.slice(0, 4)} ${encoded.slice(4)}?=`,
-    base64(base64('s__nonce')),
-  ])
-    test(twin, () => assert.notEqual(textOfField(twin), 's__nonce'))
+for (const twin of [
+  `=?BASE64?${encoded}?=`,
+  `=?base64?${encoded}`,
+  `=?base64?${encoded.replace(/=+$/, '')}?=`,
+  `=?base64?${encoded}=?=`,
+  `=?base64? ${encoded}?=`,
+  `=?base64?${encoded.slice(0, 4)} ${encoded.slice(4)}?=`,
+  base64(base64('s__nonce')),
+])
+  test(`a field value that another reader might take for a name in Base64 is no such name: ${twin}`, () =>
+    assert.notEqual(textOfField(twin), 's__nonce'))
 
-  test('and the right spelling is one', () => assert.equal(textOfField(base64('s__nonce')), 's__nonce'))
-})
+test('a field value that is a name in Base64 is read as that name', () =>
+  assert.equal(textOfField(base64('s__nonce')), 's__nonce'))

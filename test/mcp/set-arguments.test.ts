@@ -1,7 +1,7 @@
 // Arguments that the configuration sets: the call at the server, and the schema for clients.
 
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { inOrder, splice } from '../../src/jsonrpc/splice.js'
 import { argumentEdits, withoutParameters } from '../../src/mcp/set-arguments.js'
 import { readListItem } from '../../src/mcp/list-items.js'
@@ -32,13 +32,12 @@ function filled(params: string): string {
   return text.slice(text.indexOf('"params":{') + 10, -2)
 }
 
-describe('a call that brings', () => {
-  for (const [title, params, want] of calls) test(title, () => assert.equal(filled(params), want))
+for (const [title, params, want] of calls)
+  test(`a call that brings ${title}`, () => assert.equal(filled(params), want))
 
-  test('more members than are read keeps none of them', () => {
-    const many = Array.from({ length: 10_001 }, (_, at) => `"k${at}":1`).join(',')
-    assert.equal(filled(`"name":"t","arguments":{${many},"owner":"me"}`), `"name":"t","arguments":{${whole}}`)
-  })
+test('a call that brings more members than are read keeps none of them', () => {
+  const many = Array.from({ length: 10_001 }, (_, at) => `"k${at}":1`).join(',')
+  assert.equal(filled(`"name":"t","arguments":{${many},"owner":"me"}`), `"name":"t","arguments":{${whole}}`)
 })
 
 const schemas: readonly (readonly [title: string, schema: string, want: string])[] = [

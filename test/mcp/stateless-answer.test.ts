@@ -1,7 +1,7 @@
 // The conversion of results and errors for a client without a session.
 
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { readLong } from '../../src/jsonrpc/long-line.js'
 import { inOrder, splice } from '../../src/jsonrpc/splice.js'
 import { errorEdits, resultEdits, statelessResult } from '../../src/mcp/eras/results.js'
@@ -56,31 +56,29 @@ const cases: readonly (readonly [era: 'session' | 'stateless', method: string, r
   ],
 ]
 
-describe('a result of a server', () => {
-  for (const [era, method, rows] of cases)
-    for (const [title, given, want] of rows)
-      test(`with ${era}, to ${method}: ${title}`, () => {
-        const frame = resultOf(`{"jsonrpc":"2.0","id":1,"result":${given}}`)
-        const edits = resultEdits(frame, era, rowOf(method))
-        const said = edits && splice(frame.line, inOrder(edits)).toString()
-        assert.equal(said, want && `{"jsonrpc":"2.0","id":1,"result":${want}}`)
-      })
-
-  for (const word of ['"text":"x"', '"resultType":"mine"'])
-    test(`that is long gets its type in its parts: ${word}`, () => {
-      const filler = 'y'.repeat(5000)
-      const text = `{"jsonrpc":"2.0","id":1,"result":{"long":"${filler}",${word}}}`
-      const cut = text.indexOf(word) + 5
-      const long = inTwoParts(text, cut)
-      const frame = readLong(long)
-      assert(frame.kind === 'result')
-      const edits = resultEdits(frame, 'session', rowOf('tools/call'))
-      assert(edits !== undefined)
-      const said = splice(long.parts, inOrder(edits)).toString()
-      const kept = word.startsWith('"text"') ? text : text.replace(`,${word}`, '')
-      assert.equal(said.trimEnd(), kept.replace('{"long"', `{${type},"long"`))
+for (const [era, method, rows] of cases)
+  for (const [title, given, want] of rows)
+    test(`a result of a server with ${era}, to ${method}: ${title}`, () => {
+      const frame = resultOf(`{"jsonrpc":"2.0","id":1,"result":${given}}`)
+      const edits = resultEdits(frame, era, rowOf(method))
+      const said = edits && splice(frame.line, inOrder(edits)).toString()
+      assert.equal(said, want && `{"jsonrpc":"2.0","id":1,"result":${want}}`)
     })
-})
+
+for (const word of ['"text":"x"', '"resultType":"mine"'])
+  test(`a result of a server that is long gets its type in its parts: ${word}`, () => {
+    const filler = 'y'.repeat(5000)
+    const text = `{"jsonrpc":"2.0","id":1,"result":{"long":"${filler}",${word}}}`
+    const cut = text.indexOf(word) + 5
+    const long = inTwoParts(text, cut)
+    const frame = readLong(long)
+    assert(frame.kind === 'result')
+    const edits = resultEdits(frame, 'session', rowOf('tools/call'))
+    assert(edits !== undefined)
+    const said = splice(long.parts, inOrder(edits)).toString()
+    const kept = word.startsWith('"text"') ? text : text.replace(`,${word}`, '')
+    assert.equal(said.trimEnd(), kept.replace('{"long"', `{${type},"long"`))
+  })
 
 test('a result of the proxy gets its type, and a list is out of date at once', () => {
   assert.equal(statelessResult('{}', false), `{${type}}`)
@@ -113,19 +111,17 @@ const spelled: readonly (readonly [given: string, want: string])[] = [
   ['"data":{"code":-32022}', '"data":{"code":-32022}'],
 ]
 
-describe('an error of a server', () => {
-  for (const [given, want] of spelled)
-    test(`with ${given} is told with ${want}`, () => {
-      const frame = errorOf(`{"jsonrpc":"2.0","id":1,"error":{"message":"m",${given}}}`)
-      const said = splice(frame.line, errorEdits(frame, 'session')).toString()
-      assert.equal(said, `{"jsonrpc":"2.0","id":1,"error":{"message":"m",${want}}}`)
-    })
+for (const [given, want] of spelled)
+  test(`an error of a server with ${given} is told with ${want}`, () => {
+    const frame = errorOf(`{"jsonrpc":"2.0","id":1,"error":{"message":"m",${given}}}`)
+    const said = splice(frame.line, errorEdits(frame, 'session')).toString()
+    assert.equal(said, `{"jsonrpc":"2.0","id":1,"error":{"message":"m",${want}}}`)
+  })
 
-  for (const [code, form, want] of errors)
-    test(`${code} of one that writes ${form} results is ${want}`, () => {
-      const text = `{"jsonrpc":"2.0","id":1,"error":{"message":"m","code":${code},"data":[1.0]}}`
-      const frame = errorOf(text)
-      const said = splice(frame.line, errorEdits(frame, form)).toString()
-      assert.equal(said, text.replace(String(code), String(want)))
-    })
-})
+for (const [code, form, want] of errors)
+  test(`an error of a server: ${code} of one that writes ${form} results is ${want}`, () => {
+    const text = `{"jsonrpc":"2.0","id":1,"error":{"message":"m","code":${code},"data":[1.0]}}`
+    const frame = errorOf(text)
+    const said = splice(frame.line, errorEdits(frame, form)).toString()
+    assert.equal(said, text.replace(String(code), String(want)))
+  })

@@ -1,7 +1,7 @@
 // Subscriptions of clients without a session, and their notifications.
 
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { numericId } from '../../src/jsonrpc/request-id.js'
 import { splice } from '../../src/jsonrpc/splice.js'
 import { acknowledgement, isFilter, readFilter, subscriptionEdits } from '../../src/mcp/subscription-edits.js'
@@ -31,31 +31,29 @@ const filters: readonly (readonly [given: string, want: object | undefined])[] =
   ['{"taskIds":["t",1]}', undefined],
 ]
 
-describe('a filter', () => {
-  for (const [given, want] of filters)
-    test(given, () => {
-      const method = 'subscriptions/listen'
-      const frame = requestOf(
-        `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{"notifications":${given}}}`,
-      )
-      const read = readFilter(frame)
-      if (want === undefined) assert(!isFilter(read) && read.code === -32602)
-      else assert.deepEqual(read, want)
-    })
-
-  test('is acknowledged with the granted part', () => {
-    const heard = {
-      lists: ['tools', 'resources', 'templates'],
-      topics: [
-        { kind: 'resourceSubscriptions', name: 'a:/b' },
-        { kind: 'taskIds', name: 't' },
-      ],
-    } as const
-    const said =
-      '{"toolsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["a:/b"],"taskIds":["t"]}'
-    const meta = '"_meta":{"io.modelcontextprotocol/subscriptionId":7}'
-    assert.equal(acknowledgement(numericId(7), heard), `{"notifications":${said},${meta}}`)
+for (const [given, want] of filters)
+  test(`a filter: ${given}`, () => {
+    const method = 'subscriptions/listen'
+    const frame = requestOf(
+      `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{"notifications":${given}}}`,
+    )
+    const read = readFilter(frame)
+    if (want === undefined) assert(!isFilter(read) && read.code === -32602)
+    else assert.deepEqual(read, want)
   })
+
+test('a filter is acknowledged with the granted part', () => {
+  const heard = {
+    lists: ['tools', 'resources', 'templates'],
+    topics: [
+      { kind: 'resourceSubscriptions', name: 'a:/b' },
+      { kind: 'taskIds', name: 't' },
+    ],
+  } as const
+  const said =
+    '{"toolsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["a:/b"],"taskIds":["t"]}'
+  const meta = '"_meta":{"io.modelcontextprotocol/subscriptionId":7}'
+  assert.equal(acknowledgement(numericId(7), heard), `{"notifications":${said},${meta}}`)
 })
 
 const key = '"io.modelcontextprotocol/subscriptionId"'

@@ -28,35 +28,33 @@ function isConsentNeeded(
 
 const destructive = [{ annotations: 'destructive' }]
 
-describe('consent is needed', () => {
-  const cases: readonly (readonly [string, unknown, string | undefined, boolean])[] = [
-    ['by a pattern', ['*'], '{"readOnlyHint":true}', true],
-    ['by no pattern that does not fit', ['y', 's__x', 'X'], undefined, false],
-    ['by a tool without annotations', destructive, undefined, true],
-    ['by no tool that reads only', destructive, '{"readOnlyHint":true}', false],
-    ['by no tool that does not destroy', destructive, '{"destructiveHint":false}', false],
-    ['by a tool that destroys', destructive, '{"readOnlyHint":false,"destructiveHint":true}', true],
-    ['by a hint of another type', destructive, '{"readOnlyHint":"true"}', true],
-    ['by annotations that are no object', destructive, '[]', true],
-    ['by nothing without a rule', [], '{"destructiveHint":true}', false],
-  ]
-  for (const [title, confirm, annotations, isAsked] of cases)
-    test(title, () => assert.equal(isConsentNeeded(confirm, annotations), isAsked))
+const cases: readonly (readonly [string, unknown, string | undefined, boolean])[] = [
+  ['by a pattern', ['*'], '{"readOnlyHint":true}', true],
+  ['by no pattern that does not fit', ['y', 's__x', 'X'], undefined, false],
+  ['by a tool without annotations', destructive, undefined, true],
+  ['by no tool that reads only', destructive, '{"readOnlyHint":true}', false],
+  ['by no tool that does not destroy', destructive, '{"destructiveHint":false}', false],
+  ['by a tool that destroys', destructive, '{"readOnlyHint":false,"destructiveHint":true}', true],
+  ['by a hint of another type', destructive, '{"readOnlyHint":"true"}', true],
+  ['by annotations that are no object', destructive, '[]', true],
+  ['by nothing without a rule', [], '{"destructiveHint":true}', false],
+]
+for (const [title, confirm, annotations, isAsked] of cases)
+  test(`consent is needed ${title}`, () => assert.equal(isConsentNeeded(confirm, annotations), isAsked))
 
-  test('by a tool that destroyed before, and by every tool once 10,000 of them did', () => {
-    const consent = new Consent()
-    const isAsked = (tool: string, annotations?: string): boolean =>
-      isConsentNeeded(destructive, annotations, tool, consent)
-    const reads = '{"readOnlyHint":true}'
-    isAsked('x0')
-    assert.deepEqual([isAsked('x0', reads), isAsked('y', reads)], [true, false])
-    assert.equal(isConsentNeeded([], reads, 'x0', consent), false)
-    const item = readListItem(Buffer.from('{"name":"x"}'), 'tools')
-    assert(item !== undefined)
-    for (let at = 1; at < 10_000; at++)
-      consent.isNeeded({ confirm: [{ annotations: 'destructive' }] }, item, `x${at}`)
-    assert.equal(isAsked('y', reads), true)
-  })
+test('consent is needed by a tool that destroyed before, and by every tool once 10,000 of them did', () => {
+  const consent = new Consent()
+  const isAsked = (tool: string, annotations?: string): boolean =>
+    isConsentNeeded(destructive, annotations, tool, consent)
+  const reads = '{"readOnlyHint":true}'
+  isAsked('x0')
+  assert.deepEqual([isAsked('x0', reads), isAsked('y', reads)], [true, false])
+  assert.equal(isConsentNeeded([], reads, 'x0', consent), false)
+  const item = readListItem(Buffer.from('{"name":"x"}'), 'tools')
+  assert(item !== undefined)
+  for (let at = 1; at < 10_000; at++)
+    consent.isNeeded({ confirm: [{ annotations: 'destructive' }] }, item, `x${at}`)
+  assert.equal(isAsked('y', reads), true)
 })
 
 const said = (args: string): string => {
@@ -82,9 +80,7 @@ describe('the question', () => {
 
   test('names the tool on one line', () => {
     const params = confirmParams({ server: 's', tool: `a\nb${'c'.repeat(500)}`, args: '{}' }, new Redactor())
-    assert.match(
-      textAt(parse(params), 'message'),
-      /^Allow this call of the tool 'a\\nbc{197}' of the server 's'\?\n/,
-    )
+    const message = textAt(parse(params), 'message')
+    assert.match(message, /^Allow this call of the tool 'a\\nbc{197}' of the server 's'\?\n/)
   })
 })

@@ -233,10 +233,8 @@ describe('a state', () => {
     const all = Array.from({ length: 128 }, () => ask(party, call))
     for (const asked of await it.runtime.until(Promise.all(all)))
       assert(asked.text.includes('requestState'), asked.text)
-    assert.deepEqual(
-      error(await ask(party, call)),
-      refusal('its client cannot be asked elicitation/create now'),
-    )
+    const found = error(await ask(party, call))
+    assert.deepEqual(found, refusal('its client cannot be asked elicitation/create now'))
     assert((await it.runtime.until(ask(other, call))).text.includes('requestState'))
   })
 })

@@ -55,27 +55,25 @@ async function passed(all: readonly Instance[], calls: number): Promise<number> 
   return count
 }
 
-describe('instances on one store', () => {
-  for (const [perMinute, burst, least] of [
-    [60, 60, 60 - 2 * 5],
-    [6, 5, 5],
-    [1, 1, 1],
-  ] as const)
-    test(`let no more than ${burst} calls through together, and ${perMinute} in a minute`, async () => {
-      const all = instances(3, rule({ perMinute, burst }))
-      const first = await passed(all, 150)
-      assert(first >= least && first <= burst, String(first))
-      all[0]?.clock.advance(30_000)
-      const both = first + (await passed(all, 150))
-      assert(both >= least + Math.floor(perMinute / 2) && both <= burst + perMinute / 2, String(both))
-    })
-
-  test('share the buckets of equal rules, whatever other rules they have', async () => {
-    const [one, other] = instances(2, rule({ burst: 1 }))
-    other?.limits.change([rule({ burst: 1, tools: ['b'] }), rule({ burst: 1 })])
-    assert.equal(await one?.take(), undefined)
-    assert.deepEqual(await other?.take(), { waitMs: 1000, isAway: false })
+for (const [perMinute, burst, least] of [
+  [60, 60, 60 - 2 * 5],
+  [6, 5, 5],
+  [1, 1, 1],
+] as const)
+  test(`instances on one store let ${burst} calls through together, ${perMinute} in a minute`, async () => {
+    const all = instances(3, rule({ perMinute, burst }))
+    const first = await passed(all, 150)
+    assert(first >= least && first <= burst, String(first))
+    all[0]?.clock.advance(30_000)
+    const both = first + (await passed(all, 150))
+    assert(both >= least + Math.floor(perMinute / 2) && both <= burst + perMinute / 2, String(both))
   })
+
+test('instances on one store share the buckets of equal rules, whatever other rules they have', async () => {
+  const [one, other] = instances(2, rule({ burst: 1 }))
+  other?.limits.change([rule({ burst: 1, tools: ['b'] }), rule({ burst: 1 })])
+  assert.equal(await one?.take(), undefined)
+  assert.deepEqual(await other?.take(), { waitMs: 1000, isAway: false })
 })
 
 describe('a lease', () => {

@@ -71,10 +71,8 @@ test('the bytes of arguments and result are there while the event is emitted, an
     reports.settled(call, { kind: 'answered', frame, edits: [], era: 'session' })
     const [event] = kept
     assert.deepEqual([event?.argumentBytes, event?.resultBytes], [10, Buffer.byteLength(result)])
-    assert.deepEqual(
-      [event?.isToolError, event?.bytes('arguments'), event?.bytes('result')],
-      [isToolError, undefined, undefined],
-    )
+    const facts = [event?.isToolError, event?.bytes('arguments'), event?.bytes('result')]
+    assert.deepEqual(facts, [isToolError, undefined, undefined])
   }
 })
 

@@ -43,7 +43,6 @@ test('who has read everything, or is gone, does not count', () => {
 
 test('one client alone may be too much', () => {
   const gone: string[] = []
-  const unread = new Unread(100)
-  unread.add(readers(gone)('a', 101))
+  new Unread(100).add(readers(gone)('a', 101))
   assert.deepEqual(gone, ['a 101'])
 })

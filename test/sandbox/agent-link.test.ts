@@ -71,36 +71,27 @@ async function started(t: Pick<TestContext, 'after'>) {
 const command = { program: 'p', args: ['a', ''], env: { A: '1=2', B: '' } }
 const exit = { kind: 'exit', id: 1, code: 0, signal: null }
 
-function writeTo(folder: string, name: string, content: string): void {
-  const descriptor = openSync(join(folder, name), 'w')
-  writeSync(descriptor, content)
-  closeSync(descriptor)
-}
+test('lines come whole however they are cut', () =>
+  fc.assert(
+    fc.property(
+      fc.array(fc.stringMatching(/^[^\n]{0,30}$/)),
+      fc.integer({ min: 1, max: 50 }),
+      (lines, size) => {
+        const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''))
+        const reader = new LineReader(200)
+        const read = []
+        for (let at = 0; at < bytes.length; at += size)
+          read.push(...(reader.push(Buffer.from(bytes.subarray(at, at + size))) ?? []))
+        assert.deepEqual(read, lines)
+      },
+    ),
+    { numRuns: numRuns(200) },
+  ))
 
-describe('lines', () => {
-  test('come whole however they are cut', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.stringMatching(/^[^\n]{0,30}$/)),
-        fc.integer({ min: 1, max: 50 }),
-        (lines, size) => {
-          const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''))
-          const reader = new LineReader(200)
-          const read = []
-          for (let at = 0; at < bytes.length; at += size)
-            read.push(...(reader.push(Buffer.from(bytes.subarray(at, at + size))) ?? []))
-          assert.deepEqual(read, lines)
-        },
-      ),
-      { numRuns: numRuns(200) },
-    )
-  })
-
-  test('longer than allowed are none, with an end and without', () => {
-    assert.deepEqual(new LineReader(10).push(Buffer.from(`${'x'.repeat(10)}\n`)), ['x'.repeat(10)])
-    assert.equal(new LineReader(10).push(Buffer.from(`${'x'.repeat(11)}\n`)), undefined)
-    assert.equal(new LineReader(10).push(Buffer.from('x'.repeat(11))), undefined)
-  })
+test('lines longer than allowed are none, with an end and without', () => {
+  assert.deepEqual(new LineReader(10).push(Buffer.from(`${'x'.repeat(10)}\n`)), ['x'.repeat(10)])
+  assert.equal(new LineReader(10).push(Buffer.from(`${'x'.repeat(11)}\n`)), undefined)
+  assert.equal(new LineReader(10).push(Buffer.from('x'.repeat(11))), undefined)
 })
 
 describe('an agent', { skip }, () => {
@@ -109,7 +100,9 @@ describe('an agent', { skip }, () => {
     assert.deepEqual(orders, [{ kind: 'start', id: 1, ...command }])
     const kept = openSync(join(folder, '1.1'), 'w')
     writeSync(kept, 'out')
-    writeTo(folder, '1.2', 'err')
+    const descriptor = openSync(join(folder, '1.2'), 'w')
+    writeSync(descriptor, 'err')
+    closeSync(descriptor)
     await report({ kind: 'started', id: 1 }, { ...exit, code: 3 })
     // A process that was left behind keeps the output open.
     assert.deepEqual(await Promise.all([text(program.stdout), text(program.stderr)]), ['out', 'err'])
@@ -151,8 +144,7 @@ describe('an agent', { skip }, () => {
 
   test('passes input on when it has opened the pipe, and to the end', async (t) => {
     const { link, folder, report, orders } = scene(t)
-    const program = link.run(command)
-    program.stdin.end('x'.repeat(1_000_000))
+    link.run(command).stdin.end('x'.repeat(1_000_000))
     await until(() => orders.length === 1)
     const input = createReadStream(join(folder, '1.0'))
     await new Promise((resolve) => input.once('open', resolve))
@@ -233,10 +225,8 @@ describe('an agent', { skip }, () => {
 
   test('is asked for no program that can be none, nor for too many', async (t) => {
     const { link } = scene(t)
-    assert.match(
-      (await link.run({ ...command, args: ['x'.repeat(5_000_000)] }).exited).failure ?? '',
-      /E2BIG/,
-    )
+    const found = (await link.run({ ...command, args: ['x'.repeat(5_000_000)] }).exited).failure ?? ''
+    assert.match(found, /E2BIG/)
     for (let i = 0; i < 64; i++) link.run(command)
     assert.match((await link.run(command).exited).failure ?? '', /64 programs/)
   })

@@ -121,10 +121,8 @@ describe('a container engine', () => {
     mkdirSync(volume)
     await engine.machine({ volumes: [{ hostPath: volume, guestPath: '/data', isReadOnly: true }] })
     const [asked = []] = engine.asked('run')
-    assert.equal(
-      asked[asked.lastIndexOf('--mount') + 1],
-      `type=bind,"source=${volume}",target=/data,readonly`,
-    )
+    const found = asked[asked.lastIndexOf('--mount') + 1]
+    assert.equal(found, `type=bind,"source=${volume}",target=/data,readonly`)
   })
 
   test('that does not answer cannot be used, and one without the image is never asked to fetch it', async (t) => {
@@ -165,7 +163,6 @@ describe('a container engine', () => {
     engine.set('names', `mcps-sandbox-${dead}-1\nmcps-sandbox-${stranger}-1\nmcps-sandbox-other\ndatabase\n`)
     const { runtime } = await engine.probed()
     await runtime.sweep()
-    const removed = engine.asked('rm')
-    assert.deepEqual(removed, [['rm', '--force', `mcps-sandbox-${dead}-1`]])
+    assert.deepEqual(engine.asked('rm'), [['rm', '--force', `mcps-sandbox-${dead}-1`]])
   })
 })

@@ -268,9 +268,7 @@ describe('a volume', { skip }, () => {
   test('that is a home, or above it, is refused wherever homes are', async (t) => {
     const home = made('homes/ann')
     const { HOME } = process.env
-    t.after(() => {
-      process.env['HOME'] = HOME
-    })
+    t.after(() => (process.env['HOME'] = HOME))
     process.env['HOME'] = home
     for (const hostPath of [home, join(folder, 'homes')])
       assert.match(await problem(at(hostPath)), /control of the host/)
@@ -308,8 +306,7 @@ describe('a volume', { skip }, () => {
     })
 
   test('with a named pipe is refused, which can be written to through a read-only mount', async () => {
-    const path = made('pipes/a')
-    spawnSync('mkfifo', [join(path, 'p')])
+    spawnSync('mkfifo', [join(made('pipes/a'), 'p')])
     assert.match(await problem(at(join(folder, 'pipes'))), /holds the socket or pipe 'a\/p'/)
   })
 
@@ -409,49 +406,43 @@ describe('the watch on the disk', { skip }, () => {
   })
 })
 
-describe('the user of a session', () => {
-  const dice = { random: () => 0.999999 }
+const dice = { random: () => 0.999999 }
 
-  test('is its own as long as it lasts, when root makes it', () => {
-    const identities = new Identities(true, undefined, dice)
-    const all = Array.from({ length: 100 }, (_, index) => identities.of(`s${index}`)?.uid ?? 0)
-    assert.equal(new Set(all).size, 100)
-    for (const uid of all) assert(uid >= 1_879_050_000 && uid < 1_879_050_000 + 65_536)
-    assert.equal(identities.of('s5')?.uid, all[5])
-    identities.forget('s5')
-    assert.equal(identities.of('s6')?.uid, all[6])
-  })
-
-  test('is the one that was configured, or nobody else', () => {
-    assert.deepEqual(new Identities(true, { uid: 7, gid: 8 }, dice).of('s'), { uid: 7, gid: 8 })
-    assert.equal(new Identities(false, { uid: 7, gid: 8 }, dice).of('s'), undefined)
-  })
+test('the user of a session is its own as long as it lasts, when root makes it', () => {
+  const identities = new Identities(true, undefined, dice)
+  const all = Array.from({ length: 100 }, (_, index) => identities.of(`s${index}`)?.uid ?? 0)
+  assert.equal(new Set(all).size, 100)
+  for (const uid of all) assert(uid >= 1_879_050_000 && uid < 1_879_050_000 + 65_536)
+  assert.equal(identities.of('s5')?.uid, all[5])
+  identities.forget('s5')
+  assert.equal(identities.of('s6')?.uid, all[6])
 })
 
-describe('the user that is configured', () => {
-  const root = { uid: 0, gid: 0 }
-  const cases: readonly (readonly [runAs: string, found: object | RegExp])[] = [
-    ['7:8', { uid: 7, gid: 8 }],
-    ['7', /must be two numbers, uid:gid/],
-    ['ann:staff', /must be two numbers/],
-    ['0:7', /never runs as root/],
-    ['7:0', /never runs as root or in its group/],
-    ['4294967295:7', /must be two numbers/],
-  ]
-  for (const [runAs, found] of cases)
-    test(`${runAs} is ${found instanceof RegExp ? 'refused' : 'found'}`, () => {
-      if (found instanceof RegExp) assert.throws(() => hostIdentity(runAs, root), found)
-      else assert.deepEqual(hostIdentity(runAs, root), found)
-    })
+test('the user of a session is the one that was configured, or nobody else', () => {
+  assert.deepEqual(new Identities(true, { uid: 7, gid: 8 }, dice).of('s'), { uid: 7, gid: 8 })
+  assert.equal(new Identities(false, { uid: 7, gid: 8 }, dice).of('s'), undefined)
+})
 
-  test('is nobody else where the service is not root', () => {
-    const own = { uid: 1000, gid: 1001 }
-    assert.equal(hostIdentity('1000:1001', own), undefined)
-    assert.throws(
-      () => hostIdentity('1000:50', own),
-      /a service of the user 1000 cannot give its sessions another one than 1000:1001/,
-    )
+const root = { uid: 0, gid: 0 }
+const cases: readonly (readonly [runAs: string, found: object | RegExp])[] = [
+  ['7:8', { uid: 7, gid: 8 }],
+  ['7', /must be two numbers, uid:gid/],
+  ['ann:staff', /must be two numbers/],
+  ['0:7', /never runs as root/],
+  ['7:0', /never runs as root or in its group/],
+  ['4294967295:7', /must be two numbers/],
+]
+for (const [runAs, found] of cases)
+  test(`the user that is configured ${runAs} is ${found instanceof RegExp ? 'refused' : 'found'}`, () => {
+    if (found instanceof RegExp) assert.throws(() => hostIdentity(runAs, root), found)
+    else assert.deepEqual(hostIdentity(runAs, root), found)
   })
+
+test('the user that is configured is nobody else where the service is not root', () => {
+  const own = { uid: 1000, gid: 1001 }
+  assert.equal(hostIdentity('1000:1001', own), undefined)
+  const start = () => hostIdentity('1000:50', own)
+  assert.throws(start, /a service of the user 1000 cannot give its sessions another one than 1000:1001/)
 })
 
 describe('a bwrap that cannot be used', { skip }, () => {

@@ -56,32 +56,30 @@ async function heard(t: Scope): Promise<{ client: SandboxClient; words: string[]
   return { client: client(), words }
 }
 
-describe('the word that ends code', () => {
-  test('is another one for each piece of code, and no session guesses it', async (t) => {
-    const { client, words } = await heard(t)
-    for (const session_id of ['one', 'one', 'two']) await client.code('1', { session_id, template: 'js' })
-    assert.equal(new Set(words).size, 3)
-    for (const word of words) assert.match(word, /^[\da-f]{32,}$/)
-  })
+test('the word that ends code differs for each piece of code, and no session guesses it', async (t) => {
+  const { client, words } = await heard(t)
+  for (const session_id of ['one', 'one', 'two']) await client.code('1', { session_id, template: 'js' })
+  assert.equal(new Set(words).size, 3)
+  for (const word of words) assert.match(word, /^[\da-f]{32,}$/)
+})
 
-  test('is believed of no other piece of code, nor without a word', async (t) => {
-    const { client, words } = await heard(t)
-    const session = { session_id: 's', template: 'js' }
-    await client.code('1', session)
-    const end = `${words[0]}{"ok":true,"artifacts":[]}\n`
-    const forged = await client.code(
-      `const end = ${JSON.stringify(end)}
+test('the word that ends code is believed of no other piece of code, nor without a word', async (t) => {
+  const { client, words } = await heard(t)
+  const session = { session_id: 's', template: 'js' }
+  await client.code('1', session)
+  const end = `${words[0]}{"ok":true,"artifacts":[]}\n`
+  const forged = await client.code(
+    `const end = ${JSON.stringify(end)}
       for (const each of ['\\0' + end, '\\0{"ok":true}\\n', '\\0\\n']) { process.stdout.write(each); process.stderr.write(each) }
       await new Promise((go) => setTimeout(go, 50))
       console.log('the end')
       throw new Error('it failed')`,
-      session,
-    )
-    assert.equal(forged.of('code_success'), false)
-    assert.match(forged.text, /the end\n[^]*it failed/)
-    assert(forged.text.includes(`\0${end}`), 'what it wrote is shown as it was')
-    assert.equal((await client.code('1 + 1', session)).text, '2\n')
-  })
+    session,
+  )
+  assert.equal(forged.of('code_success'), false)
+  assert.match(forged.text, /the end\n[^]*it failed/)
+  assert(forged.text.includes(`\0${end}`), 'what it wrote is shown as it was')
+  assert.equal((await client.code('1 + 1', session)).text, '2\n')
 })
 
 describe('a session', () => {

@@ -32,10 +32,8 @@ describe('a microsandbox server', () => {
     const warned = await sandbox.code('warn', { session_id })
     assert.deepEqual([warned.text.includes('is old'), warned.of('code_success')], [true, true])
     const failed = await sandbox.command('ls; exit 3', { session_id })
-    assert.deepEqual(
-      [failed.text, failed.of('exit_code'), failed.of('isError')],
-      ['ran sh -c ls; exit 3\nfailed\n', 3, true],
-    )
+    const facts = [failed.text, failed.of('exit_code'), failed.of('isError')]
+    assert.deepEqual(facts, ['ran sh -c ls; exit 3\nfailed\n', 3, true])
     const [started, ...others] = fake.calls('sandbox.start')
     assert.equal(others.length, 0)
     const name = String(at(started, 'sandbox'))
@@ -136,10 +134,8 @@ describe('a microsandbox server', () => {
     assert.equal(read.message, 'File access failed: this runtime gives no access to files')
     const bound = await pair(t, { volumes: ['/a:/b:ro'] })
     const refused = await bound.sandbox.code('x=1')
-    assert.match(
-      refused.message,
-      /^Sandbox creation failed: a microsandbox server has no volumes to read only: \/a$/,
-    )
+    const { message } = refused
+    assert.match(message, /^Sandbox creation failed: a microsandbox server has no volumes to read only: \/a$/)
     const mapped = listAt((await bound.sandbox.call('get_volume_path')).of('volume_mappings'))
     assert.deepEqual(mapped, [{ host_path: '/a', container_path: '/b', read_only: true }])
   })

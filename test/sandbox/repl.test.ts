@@ -15,39 +15,37 @@ const collect: unknown = runInNewContext('gc')
 
 const newOutput = (): CallOutput => new CallOutput(100)
 
-describe('an interpreter', () => {
-  test('remembers nothing of code that has ended', async () => {
-    const driver = fakeDriver()
-    const outputs: WeakRef<CallOutput>[] = []
-    const remembered = (): CallOutput => {
-      const made = newOutput()
-      outputs.push(new WeakRef(made))
-      return made
-    }
-    const repl = new Repl(driver, remembered, () => 'nonce')
-    for (let index = 0; index < 50; index++) {
-      const ended = repl.evaluate('1')
-      driver.stderr.write('\0nonce\n')
-      driver.stdout.write('\0nonce{"ok":true}\n')
-      assert.equal((await ended).kind, 'done')
-    }
-    await new Promise((resolve) => setImmediate(resolve))
-    assert(typeof collect === 'function')
-    collect()
-    const kept = outputs.filter((each) => each.deref() !== undefined).length
-    assert(kept < 5, `of ${outputs.length} outputs ${kept} are kept`)
-    assert.equal(repl.isOver, false)
-  })
+test('an interpreter remembers nothing of code that has ended', async () => {
+  const driver = fakeDriver()
+  const outputs: WeakRef<CallOutput>[] = []
+  const remembered = (): CallOutput => {
+    const made = newOutput()
+    outputs.push(new WeakRef(made))
+    return made
+  }
+  const repl = new Repl(driver, remembered, () => 'nonce')
+  for (let index = 0; index < 50; index++) {
+    const ended = repl.evaluate('1')
+    driver.stderr.write('\0nonce\n')
+    driver.stdout.write('\0nonce{"ok":true}\n')
+    assert.equal((await ended).kind, 'done')
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  assert(typeof collect === 'function')
+  collect()
+  const kept = outputs.filter((each) => each.deref() !== undefined).length
+  assert(kept < 5, `of ${outputs.length} outputs ${kept} are kept`)
+  assert.equal(repl.isOver, false)
+})
 
-  test('that has ended ends the code that runs, and code that comes later', async () => {
-    const exit = { code: 3, signal: undefined }
-    const ended = new Deferred<typeof exit>()
-    const repl = new Repl(fakeDriver(ended.promise), newOutput, () => 'nonce')
-    const running = repl.evaluate('1')
-    ended.resolve(exit)
-    assert.deepEqual(await running, { kind: 'gone', exit })
-    assert.deepEqual(await repl.evaluate('1'), { kind: 'gone', exit })
-  })
+test('an interpreter that has ended ends the code that runs, and code that comes later', async () => {
+  const exit = { code: 3, signal: undefined }
+  const ended = new Deferred<typeof exit>()
+  const repl = new Repl(fakeDriver(ended.promise), newOutput, () => 'nonce')
+  const running = repl.evaluate('1')
+  ended.resolve(exit)
+  assert.deepEqual(await running, { kind: 'gone', exit })
+  assert.deepEqual(await repl.evaluate('1'), { kind: 'gone', exit })
 })
 
 /** The results for bytes in pieces of this size: the output before the mark, the line, and the output behind it. */
@@ -55,12 +53,8 @@ async function readAs(size: number, bytes: Buffer, nonce: string): Promise<strin
   const source = new PassThrough()
   const outputs = ['', '']
   let at = 0
-  const marked = new MarkedStream(source, (chunk) => {
-    outputs[at] += chunk.toString('latin1')
-  })
-  const line = marked.until(nonce, () => {
-    at = 1
-  })
+  const marked = new MarkedStream(source, (chunk) => (outputs[at] += chunk.toString('latin1')))
+  const line = marked.until(nonce, () => (at = 1))
   for (let from = 0; from < bytes.length; from += size) source.write(bytes.subarray(from, from + size))
   const found = await line
   source.end()
@@ -91,9 +85,7 @@ describe('a stream with marks', () => {
   test('gives what may have been a mark when the stream ends', async () => {
     const source = new PassThrough()
     let output = ''
-    const marked = new MarkedStream(source, (chunk) => {
-      output += chunk.toString()
-    })
+    const marked = new MarkedStream(source, (chunk) => (output += chunk.toString()))
     void marked.until('abcd', () => {})
     source.end('end\0ab')
     await new Promise((resolve) => source.once('close', resolve))

@@ -57,9 +57,7 @@ async function stepsOf(endsAt: string): Promise<{ steps: string[]; end: End | un
   const steps: string[] = []
   const timers = new Set<() => void>()
   let finish: ((end: End) => void) | undefined
-  const run = new Promise<End>((resolve) => {
-    finish = resolve
-  })
+  const run = new Promise<End>((resolve) => (finish = resolve))
   const step = (name: string): void => {
     steps.push(name)
     if (name === endsAt) finish?.({ at: name })

@@ -23,9 +23,7 @@ function judged(filter: Buffer, audit: number, number: number, args: readonly bi
   for (let at = 0; ; at++) {
     assert(8 * at < filter.length, 'it runs past its end')
     const value = filter.readUInt32LE(8 * at + 4)
-    const jump = (isTrue: boolean): void => {
-      at += filter.readUInt8(8 * at + (isTrue ? 2 : 3))
-    }
+    const jump = (isTrue: boolean): number => (at += filter.readUInt8(8 * at + (isTrue ? 2 : 3)))
     switch (filter.readUInt16LE(8 * at)) {
       case 0x20:
         assert(value % 4 === 0 && value < 64)

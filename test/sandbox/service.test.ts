@@ -28,19 +28,17 @@ describe('the server', () => {
     assert.deepEqual(Object.keys(Object(at(opened, 'capabilities'))), ['tools', 'resources'])
     assert.deepEqual(at((await raw.request('ping')).value, 'result'), {})
     const tools = listAt((await raw.request('tools/list')).value, 'result', 'tools')
-    assert.deepEqual(
-      tools.map((tool) => at(tool, 'name')),
-      [
-        'execute_code',
-        'execute_command',
-        'get_sessions',
-        'stop_session',
-        'get_volume_path',
-        'read_file',
-        'write_file',
-        'list_files',
-      ],
-    )
+    const names = tools.map((tool) => at(tool, 'name'))
+    assert.deepEqual(names, [
+      'execute_code',
+      'execute_command',
+      'get_sessions',
+      'stop_session',
+      'get_volume_path',
+      'read_file',
+      'write_file',
+      'list_files',
+    ])
     assert.match(
       String(at(tools[0], 'description')),
       /^Execute code in a sandbox with automatic session management\. .*session_id.*Programs reach no network\./,
@@ -108,8 +106,7 @@ describe('the server', () => {
       const answer = await sandbox.call(tool, args)
       assert.deepEqual([answer.code, answer.message], [tool === 'nope' ? -32601 : -32602, message])
     }
-    const unknown = (await sandbox.raw.request('prompts/list')).value
-    assert.equal(at(unknown, 'error', 'code'), -32601)
+    assert.equal(at((await sandbox.raw.request('prompts/list')).value, 'error', 'code'), -32601)
     const refused = (await sandbox.call('execute_code', {})).value
     assert.deepEqual(at(refused, 'error', 'data'), {
       error_code: 'INVALID_PARAMETER',
@@ -219,10 +216,8 @@ describe('code', () => {
       timeout: 1,
       variables_kept: false,
     })
-    assert.match(
-      deaf.message,
-      /timed out after 1 s; variables are lost, files are kept; there was no output$/,
-    )
+    const { message } = deaf
+    assert.match(message, /timed out after 1 s; variables are lost, files are kept; there was no output$/)
     const next = await sandbox.code('typeof x', { session_id })
     assert.deepEqual([next.text, next.of('sandbox_restarted')], ["'undefined'\n", true])
     assert.equal((await sandbox.code('1', { session_id })).of('sandbox_restarted'), false)
@@ -253,8 +248,7 @@ describe('code', () => {
     await sandbox.command('touch go', { session_id })
     const now =
       'while (!globalThis.wasLate) await new Promise((go) => setTimeout(go, 5)); console.log("now");'
-    const next = await sandbox.code(now, { session_id })
-    assert.equal(next.text, 'late\nnow\n')
+    assert.equal((await sandbox.code(now, { session_id })).text, 'late\nnow\n')
     const failed = await sandbox.code(
       'setTimeout(() => null.x, 20); await new Promise((go) => setTimeout(go, 200));',
       { session_id },
@@ -288,79 +282,68 @@ describe('code', () => {
   })
 })
 
-describe('a command', () => {
-  test('is a line for the shell, or with arguments one program', async (t) => {
-    const sandbox = await client(t)
-    const line = await sandbox.command('echo "$((1 + 2))"; echo e >&2; exit 3', { session_id: 's' })
-    assert.deepEqual(
-      [line.text, line.of('exit_code'), line.of('isError'), line.of('args')],
-      ['3\ne\n', 3, true, []],
-    )
-    const program = await sandbox.command('printf', { args: ['[%s]', 'a b', '$(x)'], session_id: 's' })
-    assert.deepEqual(
-      [program.text, program.of('exit_code'), program.of('isError'), program.of('command')],
-      ['[a b][$(x)]', 0, false, 'printf'],
-    )
-    const killed = await sandbox.command('kill -KILL $$', { session_id: 's' })
-    assert.equal(killed.of('exit_code'), 137)
-    const missing = await sandbox.command('no-such-program', { args: [], session_id: 's' })
-    assert.equal(missing.code, -32603)
-    assert.match(
-      missing.message,
-      /^Command execution failed: .*no-such-program: ENOENT, there is no such program; leave args out/,
-    )
-    const empty = await sandbox.command('cat', { session_id: 's' })
-    assert.deepEqual([empty.text, empty.of('exit_code')], ['', 0])
-  })
-
-  test('that takes too long ends with all that it has started', async (t) => {
-    const sandbox = await client(t)
-    const late = await sandbox.command('echo before; trap "" INT; while true; do sleep 1; done', {
-      timeout: 3,
-      session_id: 's',
-    })
-    assert.equal(late.code, -32603)
-    assert.match(
-      late.message,
-      /^Command execution failed: timed out after 3 s; its output until then ends with:\nbefore\n/,
-    )
-    assert.equal((await sandbox.command('echo on', { session_id: 's' })).text, 'on\n')
-  })
+test('a command is a line for the shell, or with arguments one program', async (t) => {
+  const sandbox = await client(t)
+  const line = await sandbox.command('echo "$((1 + 2))"; echo e >&2; exit 3', { session_id: 's' })
+  const found = [line.text, line.of('exit_code'), line.of('isError'), line.of('args')]
+  assert.deepEqual(found, ['3\ne\n', 3, true, []])
+  const program = await sandbox.command('printf', { args: ['[%s]', 'a b', '$(x)'], session_id: 's' })
+  const facts = [program.text, program.of('exit_code'), program.of('isError'), program.of('command')]
+  assert.deepEqual(facts, ['[a b][$(x)]', 0, false, 'printf'])
+  assert.equal((await sandbox.command('kill -KILL $$', { session_id: 's' })).of('exit_code'), 137)
+  const missing = await sandbox.command('no-such-program', { args: [], session_id: 's' })
+  assert.equal(missing.code, -32603)
+  assert.match(
+    missing.message,
+    /^Command execution failed: .*no-such-program: ENOENT, there is no such program; leave args out/,
+  )
+  const empty = await sandbox.command('cat', { session_id: 's' })
+  assert.deepEqual([empty.text, empty.of('exit_code')], ['', 0])
 })
 
-describe('long output', () => {
-  test('keeps its beginning and its end', async (t) => {
-    const sandbox = await client(t, { outputMax: 2048 })
-    const long = await sandbox.command('seq 10000', { session_id: 'long' })
-    assert.match(
-      long.text,
-      /^1\n2\n3\n[^]*\n\[\.\.\. 46846 bytes are left out here \.\.\.\]\n[^]*9999\n10000\n$/,
-    )
-    const short = await sandbox.command('seq 2', { session_id: 'long' })
-    assert.deepEqual([long.of('truncated'), short.of('truncated')], [true, false])
+test('a command that takes too long ends with all that it has started', async (t) => {
+  const sandbox = await client(t)
+  const late = await sandbox.command('echo before; trap "" INT; while true; do sleep 1; done', {
+    timeout: 3,
+    session_id: 's',
   })
+  assert.equal(late.code, -32603)
+  assert.match(
+    late.message,
+    /^Command execution failed: timed out after 3 s; its output until then ends with:\nbefore\n/,
+  )
+  assert.equal((await sandbox.command('echo on', { session_id: 's' })).text, 'on\n')
+})
 
-  test('comes as progress while it is written', async (t) => {
-    const sandbox = await client(t)
-    await sandbox.command('true', { session_id, ...node })
-    const code = `const made = async (file) => {
+test('long output keeps its beginning and its end', async (t) => {
+  const sandbox = await client(t, { outputMax: 2048 })
+  const long = await sandbox.command('seq 10000', { session_id: 'long' })
+  const { text } = long
+  assert.match(text, /^1\n2\n3\n[^]*\n\[\.\.\. 46846 bytes are left out here \.\.\.\]\n[^]*9999\n10000\n$/)
+  const short = await sandbox.command('seq 2', { session_id: 'long' })
+  assert.deepEqual([long.of('truncated'), short.of('truncated')], [true, false])
+})
+
+test('long output comes as progress while it is written', async (t) => {
+  const sandbox = await client(t)
+  await sandbox.command('true', { session_id, ...node })
+  const code = `const made = async (file) => {
         while (!require('node:fs').existsSync(file)) await new Promise((go) => setTimeout(go, 5))
       }
       console.log("one")
       await made('go')
       console.log("two")
       await made('end')`
-    const whole = sandbox.call('execute_code', { code, session_id }, { progressToken: 7 })
-    const told = async (message: string): Promise<unknown> => {
-      const wants = (params: unknown): boolean => at(params, 'message') === message
-      return at((await sandbox.raw.notification('notifications/progress', wants)).value, 'params')
-    }
-    assert.deepEqual(await told('one\n'), { progressToken: 7, progress: 4, message: 'one\n' })
-    await sandbox.command('touch go', { session_id })
-    assert.deepEqual(await told('two\n'), { progressToken: 7, progress: 8, message: 'two\n' })
-    await sandbox.command('touch end', { session_id })
-    assert.equal((await whole).text, 'one\ntwo\n')
-  })
+  const whole = sandbox.call('execute_code', { code, session_id }, { progressToken: 7 })
+  const told = async (message: string): Promise<unknown> => {
+    const wants = (params: unknown): boolean => at(params, 'message') === message
+    return at((await sandbox.raw.notification('notifications/progress', wants)).value, 'params')
+  }
+  assert.deepEqual(await told('one\n'), { progressToken: 7, progress: 4, message: 'one\n' })
+  await sandbox.command('touch go', { session_id })
+  assert.deepEqual(await told('two\n'), { progressToken: 7, progress: 8, message: 'two\n' })
+  await sandbox.command('touch end', { session_id })
+  assert.equal((await whole).text, 'one\ntwo\n')
 })
 
 describe('sessions', () => {
@@ -420,10 +403,8 @@ describe('sessions', () => {
         (params) => at(params, 'progressToken') === token,
       )
     const refused = await sandbox.code('1', node)
-    assert.deepEqual(
-      [refused.code, refused.message],
-      [-32600, 'Resource limit exceeded: Sessions limit exceeded: 2 >= 2'],
-    )
+    const facts = [refused.code, refused.message]
+    assert.deepEqual(facts, [-32600, 'Resource limit exceeded: Sessions limit exceeded: 2 >= 2'])
     assert.equal(at(refused.value, 'error', 'data', 'category'), 'resource')
     for (const session_id of ['a', 'c']) await sandbox.call('stop_session', { session_id })
     await Promise.all(running)
@@ -480,10 +461,8 @@ describe('files', () => {
     const wrote = await sandbox.call('write_file', { session_id, path: 'd/e/f.csv', content: 'a,b\n1,2\n' })
     assert.deepEqual([wrote.of('size'), wrote.of('session_created')], [8, true])
     const read = await sandbox.call('read_file', { session_id, path: 'd/e/f.csv' })
-    assert.deepEqual(
-      [read.text, read.of('size'), read.of('encoding'), read.of('truncated')],
-      ['a,b\n1,2\n', 8, 'utf8', false],
-    )
+    const facts = [read.text, read.of('size'), read.of('encoding'), read.of('truncated')]
+    assert.deepEqual(facts, ['a,b\n1,2\n', 8, 'utf8', false])
     const part = await sandbox.call('read_file', { session_id, path: 'd/e/f.csv', offset: 4, limit: 2 })
     assert.deepEqual([part.text, part.of('length'), part.of('truncated')], ['1,', 2, true])
     const bytes = Buffer.from([0, 255, 128, 10]).toString('base64')
@@ -545,10 +524,8 @@ describe('files', () => {
     }
     const long = { session_id, path: 'long', content: 'x'.repeat(10 * 1024 * 1024 + 1) }
     const refused = await sandbox.call('write_file', long)
-    assert.deepEqual(
-      [refused.code, refused.message],
-      [-32602, "Parameter 'content' must have at most 10485760 bytes"],
-    )
+    const facts = [refused.code, refused.message]
+    assert.deepEqual(facts, [-32602, "Parameter 'content' must have at most 10485760 bytes"])
     const unknown = await sandbox.call('read_file', { session_id: 'other', path: 'x' })
     assert.deepEqual([unknown.code, unknown.message], [-32602, 'Session not found: other'])
     const dash = await sandbox.call('write_file', { session_id, path: '-n', content: 'dash' })
@@ -609,13 +586,11 @@ test('several principals share the places: each keeps its share, and makes room 
   const [ann, bob] = [connect('ann'), connect('bob')]
   for (const session_id of ['1', '2', '3', '4']) await ann.command('true', { session_id })
   for (const session_id of ['1', '2', '3', '4']) await bob.command('true', { session_id })
-  assert.deepEqual(
-    [await names(ann), await names(bob)],
-    [
-      ['3', '4'],
-      ['3', '4'],
-    ],
-  )
+  const facts = [await names(ann), await names(bob)]
+  assert.deepEqual(facts, [
+    ['3', '4'],
+    ['3', '4'],
+  ])
   const eve = connect('eve')
   await eve.command('true', { session_id: '1' })
   assert.deepEqual(await names(eve), ['1'])

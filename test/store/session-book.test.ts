@@ -64,8 +64,7 @@ describe('the book', () => {
 
   test('forgets what is older than any session', async (t) => {
     const folder = join(scratch(t), 'sessions')
-    const one = new Process(folder)
-    one.book.write('a', notes)
+    new Process(folder).book.write('a', notes)
     const two = new Process(folder)
     two.nowMs += DAY_MS + 1
     assert.equal(await two.book.read('a'), undefined)

@@ -26,9 +26,7 @@ async function startCluster(...args: readonly string[]): Promise<Cluster> {
   const child = spawn(process.execPath, [script, '--port', '0', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const exited = new Promise<number | null>((resolve) => {
-    child.on('exit', resolve)
-  })
+  const exited = new Promise<number | null>((resolve) => child.on('exit', resolve))
   const processes = new Map<string, Process>()
   await new Promise<void>((resolve, reject) => {
     void exited.then((code) => reject(new Error(`the script has ended with ${code}`)))

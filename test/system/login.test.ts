@@ -30,9 +30,7 @@ const refused = 'The login was refused; the log of mcps-proxy has the reason. Yo
 describe('a login in a browser', { skip: noBrowser }, () => {
   let browser: Browser
 
-  before(async () => {
-    browser = await openBrowser()
-  })
+  before(async () => (browser = await openBrowser()))
   after(() => browser.close())
 
   /** The page is at the address that the proxy has opened. */
@@ -65,11 +63,8 @@ describe('a login in a browser', { skip: noBrowser }, () => {
       const session = await page.context().newCDPSession(page)
       const { entries } = await session.send('Page.getNavigationHistory')
       const visited = entries.map(({ url }) => url).filter((url) => !url.startsWith(server.origin))
-      assert.deepEqual(
-        visited.filter((url) => url.includes('?')),
-        [],
-        'the history has no state and no code',
-      )
+      const seen = visited.filter((url) => url.includes('?'))
+      assert.deepEqual(seen, [], 'the history has no state and no code')
       const found = watched.troubles.filter((trouble) => !trouble.startsWith('Failed to load resource'))
       assert.deepEqual(found, [])
       const said = [...referers, proxy.stderr, ...server.mcpRequests].join('\n')

@@ -34,8 +34,7 @@ describe('a store in Redis', () => {
   })
 
   test('is refused where nothing listens', async (t) => {
-    const port = await freePort()
-    await assert.rejects(openAt(t, port), StoreRefused)
+    await assert.rejects(openAt(t, await freePort()), StoreRefused)
   })
 
   test('is away while Redis does not answer, and there again afterwards', async (t) => {

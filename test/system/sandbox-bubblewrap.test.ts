@@ -47,10 +47,9 @@ describe('runAs', { skip: process.getuid?.() !== 0 && 'only root gives sessions 
     await runtime.close()
   })
 
-  test('is never root', async () => {
-    await assert.rejects(
+  test('is never root', () =>
+    assert.rejects(
       chooseRuntime('bubblewrap', { ...scene.around, runAs: '0:0' }),
       (error) => error instanceof NoRuntimeError && /never runs as root/.test(error.message),
-    )
-  })
+    ))
 })

@@ -103,8 +103,7 @@ for (const as of ['root', 'user'] as const)
       })
 
     test('holds its own memory while a client floods it', async (t) => {
-      const served = await commands.serve(t)
-      const { client, pid } = served
+      const { client, pid } = await commands.serve(t)
       const flood = (session_id: string): Promise<unknown> =>
         client.command('yes & yes >&2', { session_id, timeout: 2 })
       await client.code('1', { session_id: 'other' })
@@ -155,9 +154,7 @@ async function growthIn({ client, pid }: Served, source: string, limit: RegExp):
   const state = { isOver: false }
   const attacked = client
     .call('execute_command', { ...inPython(source), session_id: 's', timeout: 300 })
-    .finally(() => {
-      state.isOver = true
-    })
+    .finally(() => (state.isOver = true))
   let answered = 0
   for (; !state.isOver; answered++) {
     assert.equal((await client.code('x', { session_id: 'other' })).text, '1\n')
@@ -184,9 +181,7 @@ function serviceMiB(pid: number, program = programOf(pid)): number {
 function peakOf(pid: number): { stop(): number } {
   const program = programOf(pid)
   let most = serviceMiB(pid, program)
-  const timer = setInterval(() => {
-    most = Math.max(most, serviceMiB(pid, program))
-  }, 20)
+  const timer = setInterval(() => (most = Math.max(most, serviceMiB(pid, program))), 20)
   return {
     stop: () => {
       clearInterval(timer)

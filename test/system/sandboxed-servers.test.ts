@@ -113,10 +113,8 @@ describe('a server behind walls', () => {
   test('of which a path is not there says so', async (t) => {
     const sandbox = { filesystem: { read: ['/no/such/folder'] } }
     const config = configFile(t, { bare: { command: process.execPath, args: [everything], sandbox } })
-    assert.match(
-      await doctor(config, scratch(t)),
-      /\/no\/such\/folder is in the policy, and there is no such/,
-    )
+    const found = await doctor(config, scratch(t))
+    assert.match(found, /\/no\/such\/folder is in the policy, and there is no such/)
   })
 })
 

@@ -77,9 +77,7 @@ function asking(agent: HttpAgent): Promise<HttpAnswer> {
 /** A server that answers nothing unless `says` returns bytes. */
 async function silent(t: Scope, says: (request: string) => string = () => '') {
   let hears: (() => void) | undefined
-  const came = new Promise<void>((resolve) => {
-    hears = resolve
-  })
+  const came = new Promise<void>((resolve) => (hears = resolve))
   const { port, sockets } = await rawServer(t, (socket) => {
     socket.on('data', (bytes) => {
       hears?.()

@@ -147,12 +147,11 @@ async function agentAt(
 ) {
   const { server, port, sockets } = await rawServer(
     t,
-    (socket) => {
+    (socket) =>
       socket.on('data', (bytes: Buffer) => {
         if (!reads && bytes.length > 1000) socket.pause()
         asked(socket, bytes)
-      })
-    },
+      }),
     connect !== connectPlain,
   )
   const url = new URL(`http://127.0.0.1:${port}/p?q`)

@@ -22,10 +22,8 @@ test('a server that refuses the first POST is asked for its stream, and one that
     request(1, 'initialize')
     await heard.until(() => heard.messages.length === 1 || heard.closed !== undefined)
     assert.deepEqual(heard.messages, isOlder ? [answerOf(1)] : [])
-    assert.deepEqual(
-      [found, heard.closed?.cause?.details?.['status']],
-      [[isOlder], isOlder ? undefined : 405],
-    )
+    const facts = [found, heard.closed?.cause?.details?.['status']]
+    assert.deepEqual(facts, [[isOlder], isOlder ? undefined : 405])
     await connection.close()
   }
 })

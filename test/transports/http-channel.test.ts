@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { HttpLink } from '../../src/transports/http-client/link.js'
 import { HttpAgent, type HttpAnswer, connectPlain } from '../../src/transports/http1/client.js'
 import { rawServer } from './support/raw-server.js'
@@ -13,25 +13,23 @@ const OK = 'HTTP/1.1 200 OK\r\n'
 const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
 const event = (params: string): string => `data: {"jsonrpc":"2.0","method":"n","params":${params}}\n\n`
 
-describe('an answer whose reader pauses', () => {
-  const chunks = `${OK}Transfer-Encoding: chunked\r\n\r\n${chunk('one')}${chunk('two')}${chunk('')}`
-  const cases = [
-    { name: 'in chunks', raw: chunks, whole: 'onetwo' },
-    { name: 'with a length', raw: `${OK}Content-Length: 6\r\n\r\nonetwo`, whole: 'onetwo' },
-    { name: 'until the end of the connection', raw: `${OK}\r\nonetwo`, whole: 'onetwo' },
-  ]
-  for (const stopAt of ['head', 'data'] as const)
-    for (const { name, raw, whole } of cases)
-      test(`is whole though its connection ends meanwhile: ${name}, stopped at its ${stopAt}`, async (t) => {
-        const url = await serving(t, (socket) => socket.end(raw))
-        assert.deepEqual(await readSlowly(t, url, stopAt), { body: whole, end: 'end' })
-      })
+const chunks = `${OK}Transfer-Encoding: chunked\r\n\r\n${chunk('one')}${chunk('two')}${chunk('')}`
+const cases = [
+  { name: 'in chunks', raw: chunks, whole: 'onetwo' },
+  { name: 'with a length', raw: `${OK}Content-Length: 6\r\n\r\nonetwo`, whole: 'onetwo' },
+  { name: 'until the end of the connection', raw: `${OK}\r\nonetwo`, whole: 'onetwo' },
+]
+for (const stopAt of ['head', 'data'] as const)
+  for (const { name, raw, whole } of cases)
+    test(`an answer is whole whose connection ends during a pause: ${name}, at its ${stopAt}`, async (t) => {
+      const url = await serving(t, (socket) => socket.end(raw))
+      assert.deepEqual(await readSlowly(t, url, stopAt), { body: whole, end: 'end' })
+    })
 
-  test('is told as cut only after what had come', async (t) => {
-    const raw = `${OK}Transfer-Encoding: chunked\r\n\r\n${chunk('one')}${chunk('two')}`
-    const url = await serving(t, (socket) => socket.end(raw))
-    assert.deepEqual(await readSlowly(t, url, 'data'), { body: 'onetwo', end: 'cut' })
-  })
+test('an answer whose reader pauses is told as cut only after what had come', async (t) => {
+  const raw = `${OK}Transfer-Encoding: chunked\r\n\r\n${chunk('one')}${chunk('two')}`
+  const url = await serving(t, (socket) => socket.end(raw))
+  assert.deepEqual(await readSlowly(t, url, 'data'), { body: 'onetwo', end: 'cut' })
 })
 
 test('a connection whose sink stops at a message tells no other one', async (t) => {

@@ -207,16 +207,14 @@ describe('a session', () => {
     assert.equal(note?.rpc, 'notifications/initialized')
     for (const seen of [note, ...rest]) {
       const { headers } = seen ?? { headers: {} }
-      assert.deepEqual(
-        [
-          headers['mcp-session-id'],
-          headers['mcp-protocol-version'],
-          headers.cookie,
-          headers['x-key'],
-          headers['accept-encoding'],
-        ],
-        ['s-1', '2025-06-18', 'GAESA=abc', 'k', 'identity'],
-      )
+      const facts = [
+        headers['mcp-session-id'],
+        headers['mcp-protocol-version'],
+        headers.cookie,
+        headers['x-key'],
+        headers['accept-encoding'],
+      ]
+      assert.deepEqual(facts, ['s-1', '2025-06-18', 'GAESA=abc', 'k', 'identity'])
     }
     assert.deepEqual(rest.map(({ method }) => method).sort(), ['DELETE', 'GET', 'POST'])
     assert.equal(heard.closed?.cause, undefined)
@@ -320,9 +318,7 @@ describe('a session', () => {
     const server = await scripted(t, (seen, response) => {
       if (seen.id === undefined) return void response.writeHead(202).end()
       events(response, ': working\n\n')
-      response.on('close', () => {
-        dropped = true
-      })
+      response.on('close', () => (dropped = true))
     })
     const limits = { ...defaultHttpClientLimits, lingerMs: 20 }
     const { heard, request, send } = connect(t, server.url, { limits })

@@ -66,10 +66,7 @@ describe('credentials', () => {
     ] as const) {
       const seen = server.seen.length
       const left = verdicts.slice(first)
-      const credentials: HttpCredentials = {
-        credential: () => undefined,
-        refused: async () => left.shift(),
-      }
+      const credentials: HttpCredentials = { credential: () => undefined, refused: async () => left.shift() }
       await called(t, server.url, { credentials })
       assert.equal(server.seen.length - seen, made)
     }

@@ -224,10 +224,8 @@ describe('pages of the web', () => {
     const disabled = await front(t, { cors: { ...cors, enabled: false, origins: ['http://localhost:6274'] } })
     const refused = await send(named.port, { body, headers: page('http://localhost:5173') })
     assert.equal(refused.status, 403)
-    assert.match(
-      refused.body,
-      /"Pages of 'http:\/\/localhost:5173' are not allowed: name http:\/\/localhost:5173"/,
-    )
+    const text = refused.body
+    assert.match(text, /"Pages of 'http:\/\/localhost:5173' are not allowed: name http:\/\/localhost:5173"/)
     assert.deepEqual(named.warnings, [
       "a request is refused: Pages of 'http://localhost:5173' are not allowed: name http://localhost:5173",
     ])

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { Server, type Socket, connect } from 'node:net'
 import { Duplex } from 'node:stream'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { defaultHttpServerLimits } from '../../src/transports/http-server/front-limits.js'
 import type { HttpEnvironment } from '../../src/transports/http-server/endpoint.js'
 import { FrontListener } from '../../src/transports/http-server/front-listener.js'
@@ -136,9 +136,7 @@ for (const [sizes, partsMax] of [
   })
 
 test('memory for large bodies comes back from clients that leave while their session lets them wait', async (t) => {
-  const { port, headers, session } = await opened(t, {
-    limits: { smallBodyBytes: 10, bodiesBytesMax: 500 },
-  })
+  const { port, headers, session } = await opened(t, { limits: { smallBodyBytes: 10, bodiesBytesMax: 500 } })
   session.connection.read?.(false)
   const body = message('echo', 1, { text: 'x'.repeat(200) })
   const asked = posting(port, body, `Mcp-Session-Id: ${headers['mcp-session-id']}\r\n`)
@@ -152,26 +150,24 @@ test('memory for large bodies comes back from clients that leave while their ses
   assert.equal((await send(port, { body, headers })).status, 200)
 })
 
-describe('a front', () => {
-  test('that is stopped before it listens can be closed', async () => {
-    const bench = new Bench(
-      (server) => new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(1))),
-    )
-    const listens = bench.listening.listen('127.0.0.1', 0)
-    const closed = bench.listening.close(10)
-    await listens
-    await closed
-    assert.equal((await bench.server).listening, false)
-  })
+test('a front that is stopped before it listens can be closed', async () => {
+  const bench = new Bench(
+    (server) => new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(1))),
+  )
+  const listens = bench.listening.listen('127.0.0.1', 0)
+  const closed = bench.listening.close(10)
+  await listens
+  await closed
+  assert.equal((await bench.server).listening, false)
+})
 
-  test('goes on when the system has no connection for it, and says so once in a while', async () => {
-    const bench = new Bench()
-    await bench.listening.listen('', 0)
-    const server = await bench.server
-    for (let i = 0; i < 3; i++) server.emit('error', new Error(`accept EMFILE ${i}`))
-    assert.deepEqual(bench.warnings, ['no connection can be accepted: accept EMFILE 0'])
-    bench.clock.advance(60_000)
-    server.emit('error', new Error('accept EMFILE 3'))
-    assert.equal(bench.warnings.length, 2)
-  })
+test('a front goes on when the system has no connection for it, and says so once in a while', async () => {
+  const bench = new Bench()
+  await bench.listening.listen('', 0)
+  const server = await bench.server
+  for (let i = 0; i < 3; i++) server.emit('error', new Error(`accept EMFILE ${i}`))
+  assert.deepEqual(bench.warnings, ['no connection can be accepted: accept EMFILE 0'])
+  bench.clock.advance(60_000)
+  server.emit('error', new Error('accept EMFILE 3'))
+  assert.equal(bench.warnings.length, 2)
 })

@@ -34,9 +34,7 @@ function addressOf(port: number): string {
 async function connected(port: number, after: (run: () => void) => void): Promise<Socket> {
   const socket = connectPlain({ host: '127.0.0.1', port, isTls: false })
   after(() => socket.destroy())
-  await new Promise((resolve) => {
-    socket.once('connect', resolve)
-  })
+  await new Promise((resolve) => socket.once('connect', resolve))
   return socket
 }
 

@@ -40,9 +40,7 @@ const answers: readonly [title: string, raw: string, told: RegExp][] = [
 
 for (const [title, raw, told] of answers)
   test(`an answer that cannot be read says why: ${title}`, async (t) => {
-    const { port } = await rawServer(t, (socket) => {
-      socket.once('data', () => socket.end(raw, 'latin1'))
-    })
+    const { port } = await rawServer(t, (socket) => socket.once('data', () => socket.end(raw, 'latin1')))
     const { heard } = await called(t, new URL(`http://127.0.0.1:${port}/mcp`))
     assert.match(heard.failures[0]?.error.message ?? '', told)
   })

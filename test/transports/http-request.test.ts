@@ -164,9 +164,7 @@ function readByUs(raw: string, cuts: readonly number[]): string[] {
       head = read
       body = whole?.toString('latin1') ?? ''
     },
-    data: (chunk: Buffer) => {
-      body += chunk.toString('latin1')
-    },
+    data: (chunk: Buffer) => (body += chunk.toString('latin1')),
   }
   const reader = requestReader({ headersBytesMax: 16 * 1024, headersMax: 100 })
   const places = [...cuts.toSorted((a, b) => a - b), bytes.length]
@@ -216,14 +214,13 @@ async function readByNode(raw: string): Promise<string[]> {
   for (let n = 0; n < 8; n++) await turn()
   const whole = came.filter(({ request }) => request.complete)
   const lines = whole.map(({ request, body }) => {
-    const fields = Array.from({ length: request.rawHeaders.length / 2 }, (_, i) => fieldOf(request, i))
+    const fields = Array.from(
+      { length: request.rawHeaders.length / 2 },
+      (_, i) => `${request.rawHeaders[2 * i]?.toLowerCase()}=${request.rawHeaders[2 * i + 1]}`,
+    )
     return `${request.method} ${request.url} ${fields.join(',')} ${JSON.stringify(body)}`
   })
   socket.destroy()
   server.close()
   return lines
-}
-
-function fieldOf({ rawHeaders }: IncomingMessage, index: number): string {
-  return `${rawHeaders[2 * index]?.toLowerCase()}=${rawHeaders[2 * index + 1]}`
 }

@@ -36,10 +36,8 @@ describe('where a token is asked for', () => {
     for (let address = 2; address <= 18; address++)
       for (let i = 0; i < 8; i++) silent.push(await dial(t, served, `127.0.0.${address}`))
     await until(() => silent.filter(({ isEnded }) => isEnded).length === 8)
-    assert.ok(
-      silent.every(({ isEnded }, at) => isEnded === (at % 8 === 0 && at < 64)),
-      'the oldest of each address that has most have gone',
-    )
+    const found = silent.every(({ isEnded }, at) => isEnded === (at % 8 === 0 && at < 64))
+    assert.ok(found, 'the oldest of each address that has most have gone')
     const statuses: number[] = []
     for (let call = 0; call < 27; call++) statuses.push(await asks(await dial(t, served), post(served.port)))
     assert.deepEqual(new Set(statuses), new Set([200]))
@@ -49,10 +47,7 @@ describe('where a token is asked for', () => {
   })
 
   test('many networks with one connection each are no exception', { skip }, async (t) => {
-    const served = await front(t, {
-      principalOf,
-      limits: { connectionsMax: 16 },
-    })
+    const served = await front(t, { principalOf, limits: { connectionsMax: 16 } })
     for (let address = 2; address <= 18; address++) await dial(t, served, `127.0.0.${address}`)
     assert.equal(await asks(await dial(t, served), post(served.port)), 200)
   })
@@ -65,10 +60,7 @@ describe('where a token is asked for', () => {
   })
 
   test('one address with more than its share goes before the others', { skip }, async (t) => {
-    const served = await front(t, {
-      principalOf,
-      limits: { connectionsMax: 12 },
-    })
+    const served = await front(t, { principalOf, limits: { connectionsMax: 12 } })
     const quiet = await dial(t, served, '127.0.0.2')
     const greedy: Wire[] = []
     for (let i = 0; i < 12; i++) greedy.push(await dial(t, served, '127.0.0.3'))
@@ -110,10 +102,8 @@ describe('where every connection is in use', () => {
     for (const one of resting.toReversed()) assert.equal(await asks(one, post(served.port)), 200)
     const waiting: Wire[] = []
     for (let i = 0; i < 6; i++) waiting.push(await wait(await dial(t, served)))
-    assert.deepEqual(
-      resting.map(({ isEnded }) => isEnded),
-      [false, false, true],
-    )
+    const ended = resting.map(({ isEnded }) => isEnded)
+    assert.deepEqual(ended, [false, false, true])
     for (const one of resting.slice(0, 2)) await wait(one)
     const refused = new Wire(t, served.port)
     await until(() => refused.isEnded)

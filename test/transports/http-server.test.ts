@@ -111,35 +111,33 @@ describe('one request without a session', () => {
   })
 })
 
-describe('the bytes of a message', () => {
-  const odd =
-    '{"result":{"n":12345678901234567890,"f":1.0,"e":1E+2,"d":1,"d":2,"u":"\\u00e9\u00e9\\/","__proto__":{}}, "jsonrpc":"2.0","id":1 }'
-  test('cross unchanged as JSON and as an event', async (t) => {
-    const { port } = await front(t, {
-      play: (frame, session) => frame.kind === 'request' && session.say(odd, frame.id),
-    })
-    assert.equal((await send(port, { body: message('x', 1) })).body, odd)
-    const { body } = await send(port, { body: message('x', 1), headers: stream })
-    assert.equal(events(body)[0]?.data, odd)
+const odd =
+  '{"result":{"n":12345678901234567890,"f":1.0,"e":1E+2,"d":1,"d":2,"u":"\\u00e9\u00e9\\/","__proto__":{}}, "jsonrpc":"2.0","id":1 }'
+test('the bytes of a message cross unchanged as JSON and as an event', async (t) => {
+  const { port } = await front(t, {
+    play: (frame, session) => frame.kind === 'request' && session.say(odd, frame.id),
   })
-
-  for (const say of ['say', 'sayInParts'] as const)
-    test(`cross whole, in one or in parts: ${say}`, async (t) => {
-      let large = ''
-      const { port } = await front(t, {
-        play: (frame, session) => frame.kind === 'request' && session[say](large, frame.id),
-      })
-      for (const bytes of [100, 65_535, 65_536, 65_537, 3_000_000]) {
-        large = `{"jsonrpc":"2.0","id":1,"result":"${'é'.repeat(bytes / 2)}"}`
-        const plain = await send(port, { body: message('x', 1) })
-        const length = String(Buffer.byteLength(large))
-        assert.deepEqual([plain.headers['content-length'], plain.body], [length, large])
-        const { body } = await send(port, { body: message('x', 1), headers: stream })
-        assert.equal(events(body)[0]?.data, large)
-        assert.equal((await send(port, { body: `[${message('x', 1)}]` })).body, `[${large}]`)
-      }
-    })
+  assert.equal((await send(port, { body: message('x', 1) })).body, odd)
+  const { body } = await send(port, { body: message('x', 1), headers: stream })
+  assert.equal(events(body)[0]?.data, odd)
 })
+
+for (const say of ['say', 'sayInParts'] as const)
+  test(`the bytes of a message cross whole, in one or in parts: ${say}`, async (t) => {
+    let large = ''
+    const { port } = await front(t, {
+      play: (frame, session) => frame.kind === 'request' && session[say](large, frame.id),
+    })
+    for (const bytes of [100, 65_535, 65_536, 65_537, 3_000_000]) {
+      large = `{"jsonrpc":"2.0","id":1,"result":"${'é'.repeat(bytes / 2)}"}`
+      const plain = await send(port, { body: message('x', 1) })
+      const length = String(Buffer.byteLength(large))
+      assert.deepEqual([plain.headers['content-length'], plain.body], [length, large])
+      const { body } = await send(port, { body: message('x', 1), headers: stream })
+      assert.equal(events(body)[0]?.data, large)
+      assert.equal((await send(port, { body: `[${message('x', 1)}]` })).body, `[${large}]`)
+    }
+  })
 
 describe('bodies', () => {
   const limits = { bodyBytesMax: 100, refusedBodyMs: 100 }
@@ -213,9 +211,7 @@ describe('bodies', () => {
   })
 
   test('that never come are given up', async (t) => {
-    const { port } = await front(t, {
-      limits: { headersTimeoutMs: 60, slowBodyMs: 80, lateCheckMs: 20 },
-    })
+    const { port } = await front(t, { limits: { headersTimeoutMs: 60, slowBodyMs: 80, lateCheckMs: 20 } })
     assert.equal(statusOf(await raw(port, 'POST /mcp HTTP/1.1\r\n')), 408)
     assert.equal(statusOf(await raw(port, posting(port, '', '', 5))), 408)
   })
@@ -310,11 +306,8 @@ describe('a session', () => {
     ]
     for (const [path, token, status] of rows) {
       const headers = { ...session, authorization: `Bearer ${token}` }
-      assert.equal(
-        (await send(port, { path, body: message('echo', 1), headers })).status,
-        status,
-        path + token,
-      )
+      const found = (await send(port, { path, body: message('echo', 1), headers })).status
+      assert.equal(found, status, path + token)
     }
     for (const method of ['GET', 'DELETE']) {
       const headers = { ...session, ...stream, authorization: 'Bearer b' }
@@ -324,10 +317,7 @@ describe('a session', () => {
 
   test('ends when it is idle for long, but not while its stream is open', async (t) => {
     let now = 0
-    const { port, sessions } = await front(t, {
-      now: () => now,
-      limits: { sessionIdleMs: 1000, sweepMs: 5 },
-    })
+    const { port, sessions } = await front(t, { now: () => now, limits: { sessionIdleMs: 1000, sweepMs: 5 } })
     const idle = await handshake(port)
     const used = await handshake(port)
     const listens = await handshake(port)
@@ -432,71 +422,67 @@ describe('a session', () => {
     })
 })
 
-describe('the standalone stream', () => {
-  test('carries what belongs to no request, also what came before it was open', async (t) => {
-    const { port, headers, session } = await opened(t, {}, '2025-06-18')
-    session.notify('notifications/early')
-    const get = { method: 'GET', headers: { ...headers, ...stream } }
-    const reader = new EventReader(await open(port, get))
-    session.notify('notifications/late')
-    assert.match((await reader.next())?.data ?? '', /early/)
-    assert.match((await reader.next())?.data ?? '', /late/)
-    const [opening] = session.received
-    assert.ok(opening?.kind === 'request')
-    // An answer whose client has disconnected is dropped.
-    session.answer(opening.id, '{}')
-    session.notify('notifications/last')
-    assert.match((await reader.next())?.data ?? '', /last/)
-    assert.equal((await send(port, get)).status, 409)
-    reader.cut()
-    await until(() => session.connection.busy === false)
-    const again = new EventReader(await open(port, get))
-    session.notify('notifications/again')
-    assert.match((await again.next())?.data ?? '', /again/)
-    again.cut()
-  })
-
-  test('is kept alive', async (t) => {
-    const { port } = await front(t, { limits: { keepAliveMs: 10 } })
-    const headers = await handshake(port)
-    const response = await open(port, { method: 'GET', headers: { ...headers, ...stream } })
-    let text = ''
-    for await (const chunk of response) {
-      text += String(chunk)
-      if (text.split(': keep-alive\n\n').length > 3) break
-    }
-    assert.match(text, /^id: 0-0\nretry: \d+\ndata: \n\n(?:: keep-alive\n\n)+/)
-  })
+test('the standalone stream has what belongs to no request, also what came before it', async (t) => {
+  const { port, headers, session } = await opened(t, {}, '2025-06-18')
+  session.notify('notifications/early')
+  const get = { method: 'GET', headers: { ...headers, ...stream } }
+  const reader = new EventReader(await open(port, get))
+  session.notify('notifications/late')
+  assert.match((await reader.next())?.data ?? '', /early/)
+  assert.match((await reader.next())?.data ?? '', /late/)
+  const [opening] = session.received
+  assert.ok(opening?.kind === 'request')
+  // An answer whose client has disconnected is dropped.
+  session.answer(opening.id, '{}')
+  session.notify('notifications/last')
+  assert.match((await reader.next())?.data ?? '', /last/)
+  assert.equal((await send(port, get)).status, 409)
+  reader.cut()
+  await until(() => session.connection.busy === false)
+  const again = new EventReader(await open(port, get))
+  session.notify('notifications/again')
+  assert.match((await again.next())?.data ?? '', /again/)
+  again.cut()
 })
 
-describe('closing', () => {
-  test('ends every stream and every connection, and takes nothing new', async (t) => {
-    const { port, server, sessions } = await front(t, { limits: { answerWaitMs: 1 } })
-    const headers = await handshake(port)
-    const listening = await listen(port, headers)
-    const waiting = new EventReader(await open(port, { body: message('wait', 1), headers }))
-    const pair = new EventReader(await open(port, { path: '/sse', method: 'GET', headers: stream }))
-    await pair.next()
-    server.stop()
-    assert.equal((await send(port, { body: message('echo', 1) })).status, 503)
-    await server.close()
-    for (const reader of [listening, waiting, pair]) assert.equal(await reader.next(), undefined)
-    assert.ok(sessions.every(({ closed }) => closed))
-  })
+test('the standalone stream is kept alive', async (t) => {
+  const { port } = await front(t, { limits: { keepAliveMs: 10 } })
+  const headers = await handshake(port)
+  const response = await open(port, { method: 'GET', headers: { ...headers, ...stream } })
+  let text = ''
+  for await (const chunk of response) {
+    text += String(chunk)
+    if (text.split(': keep-alive\n\n').length > 3) break
+  }
+  assert.match(text, /^id: 0-0\nretry: \d+\ndata: \n\n(?:: keep-alive\n\n)+/)
+})
 
-  test('does not wait for a client that reads nothing', async (t) => {
-    const { port, server, sessions } = await front(t, {
-      limits: { closeWaitMs: 50 },
-      play: (frame, session) => {
-        if (frame.kind === 'request') session.answer(frame.id, `"${'x'.repeat(40_000_000)}"`)
-      },
-    })
-    const socket = connect(port, '127.0.0.1').pause()
-    t.after(() => void socket.destroy())
-    socket.on('error', () => undefined)
-    socket.write(posting(port, message('x', 1)))
-    await until(() => (sessions[0]?.connection.backlogBytes ?? 0) > 0)
-    await server.close()
-    assert.ok(sessions.every(({ closed }) => closed))
+test('closing ends every stream and every connection, and takes nothing new', async (t) => {
+  const { port, server, sessions } = await front(t, { limits: { answerWaitMs: 1 } })
+  const headers = await handshake(port)
+  const listening = await listen(port, headers)
+  const waiting = new EventReader(await open(port, { body: message('wait', 1), headers }))
+  const pair = new EventReader(await open(port, { path: '/sse', method: 'GET', headers: stream }))
+  await pair.next()
+  server.stop()
+  assert.equal((await send(port, { body: message('echo', 1) })).status, 503)
+  await server.close()
+  for (const reader of [listening, waiting, pair]) assert.equal(await reader.next(), undefined)
+  assert.ok(sessions.every(({ closed }) => closed))
+})
+
+test('closing does not wait for a client that reads nothing', async (t) => {
+  const { port, server, sessions } = await front(t, {
+    limits: { closeWaitMs: 50 },
+    play: (frame, session) => {
+      if (frame.kind === 'request') session.answer(frame.id, `"${'x'.repeat(40_000_000)}"`)
+    },
   })
+  const socket = connect(port, '127.0.0.1').pause()
+  t.after(() => void socket.destroy())
+  socket.on('error', () => undefined)
+  socket.write(posting(port, message('x', 1)))
+  await until(() => (sessions[0]?.connection.backlogBytes ?? 0) > 0)
+  await server.close()
+  assert.ok(sessions.every(({ closed }) => closed))
 })

@@ -1,7 +1,7 @@
 // Every kind of message, with every status, cut and redirect.
 
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import type { HttpTarget } from '../../src/transports/http-client/options.js'
 import { rawServer } from './support/raw-server.js'
 import { type Opened, type Scope, answerOf, called, connect, json, scripted } from './support/scripted.js'
@@ -49,60 +49,52 @@ function wantedTimes(status: number, { isRead }: Message): number {
   return status === 429 || (isPassing && isRead) ? 2 : 1
 }
 
-describe('a status', () => {
-  for (const message of messages)
-    test(`that is no answer, to ${message.title}`, async (t) => {
-      for (const status of statuses) {
-        const server = await scripted(t, (_seen, response) => {
-          response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>Hello</h1>')
-        })
-        const opened = connect(t, server.url, once)
-        opened.send(message.text)
-        const isTaken = status < 300 && !message.isRequest
-        await settled(opened, isTaken)
-        assert.deepEqual(
-          opened.heard.failures.map(({ error }) => error.code),
-          isTaken ? [] : [wantedCode(status)],
-          `${status}`,
-        )
-        assert.equal(server.seen.length, wantedTimes(status, message), `${status}`)
-        assert.deepEqual(opened.heard.messages, [], `${status}`)
-        if (!isTaken) assert.equal(opened.heard.closed, undefined, `${status}`)
-        await opened.connection.close()
-        await server.close()
-      }
-    })
+for (const message of messages)
+  test(`a status that is no answer, to ${message.title}`, async (t) => {
+    for (const status of statuses) {
+      const server = await scripted(t, (_seen, response) => {
+        response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>Hello</h1>')
+      })
+      const opened = connect(t, server.url, once)
+      opened.send(message.text)
+      const isTaken = status < 300 && !message.isRequest
+      await settled(opened, isTaken)
+      const codes = opened.heard.failures.map(({ error }) => error.code)
+      assert.deepEqual(codes, isTaken ? [] : [wantedCode(status)], `${status}`)
+      assert.equal(server.seen.length, wantedTimes(status, message), `${status}`)
+      assert.deepEqual(opened.heard.messages, [], `${status}`)
+      if (!isTaken) assert.equal(opened.heard.closed, undefined, `${status}`)
+      await opened.connection.close()
+      await server.close()
+    }
+  })
 
-  const words =
-    '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID"},"id":null}'
-  for (const [status, body] of [
-    [404, ''],
-    [400, words],
-  ] as const)
-    test(`of ${status} in a session ends it, and a refused request fails`, async (t) => {
-      const others = messages.filter(({ title }) => title !== 'initialize')
-      for (const message of status === 404 ? others : others.slice(0, 1)) {
-        const server = await scripted(t, (seen, response) => {
-          if (seen.rpc === 'initialize') json(response, answerOf(seen.id), 200, { 'mcp-session-id': 's' })
-          else json(response, body, status)
-        })
-        const opened = connect(t, server.url, once)
-        opened.request(0, 'initialize')
-        await opened.heard.until(() => opened.heard.messages.length === 1)
-        opened.send(message.text)
-        await opened.heard.until(() => opened.heard.closed !== undefined)
-        assert.equal(opened.heard.closed?.cause?.code, 'TRANSPORT_SESSION')
-        assert.deepEqual(
-          opened.heard.failures.map(({ error }) => error.code),
-          ['TRANSPORT_SESSION'],
-          message.title,
-        )
-        await opened.connection.close()
-        // A session that the server does not know is not ended there.
-        assert.equal(server.seen.length, 2)
-      }
-    })
-})
+const words =
+  '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID"},"id":null}'
+for (const [status, body] of [
+  [404, ''],
+  [400, words],
+] as const)
+  test(`a status of ${status} in a session ends it, and a refused request fails`, async (t) => {
+    const others = messages.filter(({ title }) => title !== 'initialize')
+    for (const message of status === 404 ? others : others.slice(0, 1)) {
+      const server = await scripted(t, (seen, response) => {
+        if (seen.rpc === 'initialize') json(response, answerOf(seen.id), 200, { 'mcp-session-id': 's' })
+        else json(response, body, status)
+      })
+      const opened = connect(t, server.url, once)
+      opened.request(0, 'initialize')
+      await opened.heard.until(() => opened.heard.messages.length === 1)
+      opened.send(message.text)
+      await opened.heard.until(() => opened.heard.closed !== undefined)
+      assert.equal(opened.heard.closed?.cause?.code, 'TRANSPORT_SESSION')
+      const codes = opened.heard.failures.map(({ error }) => error.code)
+      assert.deepEqual(codes, ['TRANSPORT_SESSION'], message.title)
+      await opened.connection.close()
+      // A session that the server does not know is not ended there.
+      assert.equal(server.seen.length, 2)
+    }
+  })
 
 /** Waits until the message has failed or been answered, or until the server has accepted it. */
 async function settled({ heard, connection }: Opened, isTaken: boolean): Promise<void> {
@@ -144,57 +136,55 @@ for (const [title, bytes] of cuts)
     }
   })
 
-describe('a redirect', () => {
-  for (const status of [301, 302, 303, 307, 308])
-    test(`of ${status} leads nowhere else, with or without what was said`, async (t) => {
-      const other = await scripted(t, (seen, response) => json(response, answerOf(seen.id)))
-      const { port } = other.url
-      const places: readonly (readonly [location: string | undefined, told: string])[] = [
-        [other.url.href, other.url.origin],
-        [`http://localhost:${port}/mcp`, `http://localhost:${port}`],
-        [`//127.0.0.1:${port}/mcp`, other.url.origin],
-        [`https://127.0.0.1:${port}/mcp`, `https://127.0.0.1:${port}`],
-        ['http://user:pass@127.0.0.1:1/mcp', 'http://127.0.0.1:1'],
-        ['javascript:alert(1)', 'nowhere'],
-        ['file:///etc/passwd', 'nowhere'],
-        ['http://[::1', 'nowhere'],
-        [undefined, 'nowhere'],
-      ]
-      for (const [location, told] of places) {
-        const server = await scripted(t, (_seen, response) => {
-          response.writeHead(status, location === undefined ? {} : { location }).end()
-        })
-        const headers = { Authorization: 'Bearer CANARY', 'x-api-key': 'CANARY', Cookie: 'CANARY' }
-        const { heard, connection } = await called(t, server.url, { ...once, headers })
-        const said = heard.failures[0]?.error.message ?? ''
-        assert.ok(said.startsWith(`it redirects to ${told} (HTTP ${status}), which is not followed`), said)
-        assert.equal(/CANARY|pass@/.test(said), false)
-        assert.equal(server.seen.length, 1, location)
-        await connection.close()
-      }
-      assert.deepEqual(other.seen, [])
-    })
-
-  for (const status of [301, 302, 303, 307, 308])
-    test(`of ${status} within the origin ${status >= 307 ? 'is followed with the message' : 'is not followed'}`, async (t) => {
-      const server = await scripted(t, (seen, response) => {
-        if (seen.url === '/mcp') response.writeHead(status, { location: '/there?a=1' }).end()
-        else json(response, answerOf(seen.id))
+for (const status of [301, 302, 303, 307, 308])
+  test(`a redirect of ${status} leads nowhere else, with or without what was said`, async (t) => {
+    const other = await scripted(t, (seen, response) => json(response, answerOf(seen.id)))
+    const { port } = other.url
+    const places: readonly (readonly [location: string | undefined, told: string])[] = [
+      [other.url.href, other.url.origin],
+      [`http://localhost:${port}/mcp`, `http://localhost:${port}`],
+      [`//127.0.0.1:${port}/mcp`, other.url.origin],
+      [`https://127.0.0.1:${port}/mcp`, `https://127.0.0.1:${port}`],
+      ['http://user:pass@127.0.0.1:1/mcp', 'http://127.0.0.1:1'],
+      ['javascript:alert(1)', 'nowhere'],
+      ['file:///etc/passwd', 'nowhere'],
+      ['http://[::1', 'nowhere'],
+      [undefined, 'nowhere'],
+    ]
+    for (const [location, told] of places) {
+      const server = await scripted(t, (_seen, response) => {
+        response.writeHead(status, location === undefined ? {} : { location }).end()
       })
-      const { heard, request } = await called(t, server.url, { ...once, headers: { 'x-api-key': 'k' } })
-      assert.equal(heard.messages.length, status >= 307 ? 1 : 0)
-      assert.deepEqual(
-        server.seen.map((seen) => [seen.method, seen.url, seen.headers['x-api-key'], seen.rpc]),
-        [
-          ['POST', '/mcp', 'k', 'work'],
-          ['POST', '/there?a=1', 'k', 'work'],
-        ].slice(0, status >= 307 ? 2 : 1),
-      )
-      if (status < 307) return
-      // The client remembers the redirect.
-      request(2, 'work')
-      await heard.until(() => heard.messages.length === 2)
-      assert.equal(server.seen.at(-1)?.url, '/there?a=1')
-      assert.equal(server.seen.length, 3)
+      const headers = { Authorization: 'Bearer CANARY', 'x-api-key': 'CANARY', Cookie: 'CANARY' }
+      const { heard, connection } = await called(t, server.url, { ...once, headers })
+      const said = heard.failures[0]?.error.message ?? ''
+      assert.ok(said.startsWith(`it redirects to ${told} (HTTP ${status}), which is not followed`), said)
+      assert.equal(/CANARY|pass@/.test(said), false)
+      assert.equal(server.seen.length, 1, location)
+      await connection.close()
+    }
+    assert.deepEqual(other.seen, [])
+  })
+
+for (const status of [301, 302, 303, 307, 308])
+  test(`a redirect of ${status} in the origin is ${status >= 307 ? '' : 'not '}followed`, async (t) => {
+    const server = await scripted(t, (seen, response) => {
+      if (seen.url === '/mcp') response.writeHead(status, { location: '/there?a=1' }).end()
+      else json(response, answerOf(seen.id))
     })
-})
+    const { heard, request } = await called(t, server.url, { ...once, headers: { 'x-api-key': 'k' } })
+    assert.equal(heard.messages.length, status >= 307 ? 1 : 0)
+    assert.deepEqual(
+      server.seen.map((seen) => [seen.method, seen.url, seen.headers['x-api-key'], seen.rpc]),
+      [
+        ['POST', '/mcp', 'k', 'work'],
+        ['POST', '/there?a=1', 'k', 'work'],
+      ].slice(0, status >= 307 ? 2 : 1),
+    )
+    if (status < 307) return
+    // The client remembers the redirect.
+    request(2, 'work')
+    await heard.until(() => heard.messages.length === 2)
+    assert.equal(server.seen.at(-1)?.url, '/there?a=1')
+    assert.equal(server.seen.length, 3)
+  })

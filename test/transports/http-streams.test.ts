@@ -31,10 +31,7 @@ function idOf({ received }: ScriptedSession, method: string): RequestId {
 describe('a stream that was cut', () => {
   test('is found only in its own session, and while it is kept', async (t) => {
     const { port, headers, session } = await opened(t, {
-      limits: {
-        answerWaitMs: 1,
-        events: { eventsMax: 3, bytesMax: 10_000, totalBytesMax: 10_000 },
-      },
+      limits: { answerWaitMs: 1, events: { eventsMax: 3, bytesMax: 10_000, totalBytesMax: 10_000 } },
     })
     const other = await handshake(port)
     const reader = new EventReader(await open(port, { body: message('work', 1), headers }))
@@ -86,82 +83,76 @@ describe('a stream that was cut', () => {
   })
 })
 
-describe('a client that reads nothing', () => {
-  const limits = { backlogBytesHigh: 64 * 1024, backlogBytesMax: 256 * 1024, answerWaitMs: 1 }
-  const large = `"${'x'.repeat(20_000)}"`
+const small = { backlogBytesHigh: 64 * 1024, backlogBytesMax: 256 * 1024, answerWaitMs: 1 }
+const large = `"${'x'.repeat(20_000)}"`
 
-  test('is cut off with what it left unread, and its session goes on', async (t) => {
-    const events = { eventsMax: 16, bytesMax: 100_000, totalBytesMax: 100_000 }
-    const { port, headers, session } = await opened(t, { limits: { ...limits, events } })
-    const response = await open(port, { method: 'GET', headers: { ...headers, ...stream } })
-    response.pause()
-    response.on('error', () => undefined)
-    let backlogMax = 0
-    let isCut = false
-    response.on('close', () => {
-      isCut = true
-    })
-    for (let at = 0; at < 20_000; at++) {
-      session.say(`{"jsonrpc":"2.0","method":"notifications/x","params":{"p":${large}}}`)
-      backlogMax = Math.max(backlogMax, session.connection.backlogBytes)
-      if (at % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
-      if (isCut) break
-    }
-    assert.ok(backlogMax < 2 * limits.backlogBytesMax, String(backlogMax))
-    response.destroy()
-    await until(() => session.connection.backlogBytes === 0 && !session.connection.congested)
-    assert.equal((await send(port, { body: message('echo', 1), headers })).status, 200)
-  })
-
-  test('is given up when it takes nothing for long', async (t) => {
-    const { port, headers, session } = await opened(t, {
-      limits: { ...limits, keepAliveMs: 10, stallMs: 50 },
-    })
-    const socket = connect(port, '127.0.0.1')
-    socket.pause()
-    socket.on('error', () => undefined)
-    socket.write(
-      `GET /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${headers['mcp-session-id']}\r\n\r\n`,
-    )
-    await until(() => session.connection.busy === true)
-    // The limit applies before the next message, so one message may have any size.
-    session.say(`{"jsonrpc":"2.0","method":"n","params":{"p":"${'x'.repeat(20_000_000)}"}}`)
-    assert.ok(session.connection.backlogBytes > 1_000_000)
-    await until(() => session.connection.backlogBytes === 0)
-    socket.destroy()
-  })
+test('a client that reads nothing is cut off with all that is unread; its session goes on', async (t) => {
+  const events = { eventsMax: 16, bytesMax: 100_000, totalBytesMax: 100_000 }
+  const { port, headers, session } = await opened(t, { limits: { ...small, events } })
+  const response = await open(port, { method: 'GET', headers: { ...headers, ...stream } })
+  response.pause()
+  response.on('error', () => undefined)
+  let backlogMax = 0
+  let isCut = false
+  response.on('close', () => (isCut = true))
+  for (let at = 0; at < 20_000; at++) {
+    session.say(`{"jsonrpc":"2.0","method":"notifications/x","params":{"p":${large}}}`)
+    backlogMax = Math.max(backlogMax, session.connection.backlogBytes)
+    if (at % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
+    if (isCut) break
+  }
+  assert.ok(backlogMax < 2 * small.backlogBytesMax, String(backlogMax))
+  response.destroy()
+  await until(() => session.connection.backlogBytes === 0 && !session.connection.congested)
+  assert.equal((await send(port, { body: message('echo', 1), headers })).status, 200)
 })
 
-describe('a reader of a plain answer', () => {
-  const answer = quote('x'.repeat(40_000_000))
-  const play: Play = (frame, session) => {
-    if (frame.kind === 'request') session.answer(frame.id, answer)
-  }
-  test('that takes nothing for long is cut', async (t) => {
-    const { port, sessions } = await front(t, { limits: { stallMs: 50 }, play })
-    const socket = ask(port)
-    t.after(() => void socket.destroy())
-    await until(() => (sessions[0]?.connection.backlogBytes ?? 0) > 0)
-    await until(() => sessions[0]?.connection.backlogBytes === 0)
+test('a client that reads nothing is given up when it takes nothing for long', async (t) => {
+  const { port, headers, session } = await opened(t, {
+    limits: { ...small, keepAliveMs: 10, stallMs: 50 },
   })
+  const socket = connect(port, '127.0.0.1')
+  socket.pause()
+  socket.on('error', () => undefined)
+  socket.write(
+    `GET /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${headers['mcp-session-id']}\r\n\r\n`,
+  )
+  await until(() => session.connection.busy === true)
+  // The limit applies before the next message, so one message may have any size.
+  session.say(`{"jsonrpc":"2.0","method":"n","params":{"p":"${'x'.repeat(20_000_000)}"}}`)
+  assert.ok(session.connection.backlogBytes > 1_000_000)
+  await until(() => session.connection.backlogBytes === 0)
+  socket.destroy()
+})
 
-  test('that is slow but steady gets all of it', async (t) => {
-    const { port } = await front(t, { limits: { stallMs: 1000 }, play })
-    const socket = ask(port)
-    let bytes = 0
-    socket.on('data', (chunk: Buffer) => {
-      // 4 MB in 150 ms: far slower than the answer could come, and in total longer than a stall may last.
-      const before = bytes
-      bytes += chunk.length
-      if (Math.floor(before / 4e6) === Math.floor(bytes / 4e6)) return
-      socket.pause()
-      setTimeout(() => socket.resume(), 150)
-    })
-    socket.resume()
-    await until(() => bytes > answer.length || socket.destroyed)
-    assert.ok(bytes > answer.length, String(bytes))
-    socket.destroy()
+const answer = quote('x'.repeat(40_000_000))
+const play: Play = (frame, session) => {
+  if (frame.kind === 'request') session.answer(frame.id, answer)
+}
+test('a reader of a plain answer that takes nothing for long is cut', async (t) => {
+  const { port, sessions } = await front(t, { limits: { stallMs: 50 }, play })
+  const socket = ask(port)
+  t.after(() => void socket.destroy())
+  await until(() => (sessions[0]?.connection.backlogBytes ?? 0) > 0)
+  await until(() => sessions[0]?.connection.backlogBytes === 0)
+})
+
+test('a reader of a plain answer that is slow but steady gets all of it', async (t) => {
+  const { port } = await front(t, { limits: { stallMs: 1000 }, play })
+  const socket = ask(port)
+  let bytes = 0
+  socket.on('data', (chunk: Buffer) => {
+    // 4 MB in 150 ms: far slower than the answer could come, and in total longer than a stall may last.
+    const before = bytes
+    bytes += chunk.length
+    if (Math.floor(before / 4e6) === Math.floor(bytes / 4e6)) return
+    socket.pause()
+    setTimeout(() => socket.resume(), 150)
   })
+  socket.resume()
+  await until(() => bytes > answer.length || socket.destroyed)
+  assert.ok(bytes > answer.length, String(bytes))
+  socket.destroy()
 })
 
 /** Sends a request, and does not read. */

@@ -35,9 +35,7 @@ function open(more: Partial<NdjsonOptions> = {}) {
 }
 
 function closeOf(stream: PassThrough): Promise<void> {
-  return new Promise((resolve) => {
-    stream.once('close', resolve)
-  })
+  return new Promise((resolve) => stream.once('close', resolve))
 }
 
 /** A program that talks on its pipes. It writes `ready` to stderr first. */
@@ -149,11 +147,8 @@ test('when the output fails, what the other end wrote before still arrives', asy
   input.end('{"very":"last"}\n')
   connection.read(true)
   await recorder.seen('closed')
-  assert.deepEqual(recorder.events, [
-    'message {"last":"answer"}',
-    'message {"very":"last"}',
-    'closed TRANSPORT_IO',
-  ])
+  const found = recorder.events
+  assert.deepEqual(found, ['message {"last":"answer"}', 'message {"very":"last"}', 'closed TRANSPORT_IO'])
 })
 
 test('when the output fails and the other end says nothing more, the connection ends all the same', async () => {

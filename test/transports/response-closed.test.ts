@@ -95,13 +95,7 @@ function opened(isShared: boolean) {
   const accepts = { json: true, stream: true, prefersStream: false }
   const post = (id: number, response: HttpResponse): void => {
     const frame = requestOf(`{"jsonrpc":"2.0","id":${id},"method":"tools/call"}`)
-    const posted = {
-      head: asked,
-      line: frame.line,
-      frames: [frame],
-      isBatch: false,
-      hold: undefined,
-    }
+    const posted = { head: asked, line: frame.line, frames: [frame], isBatch: false, hold: undefined }
     connection.post(posted, response, accepts)
   }
   return { connection, sink, replies, gaveUp, post }

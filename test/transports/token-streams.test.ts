@@ -25,10 +25,7 @@ function opened(
 } {
   let nowMs = 0
   let cutMs: number | undefined
-  const streams = new TokenStreams({
-    wallNow: () => nowMs,
-    failed: (error) => assert.fail(String(error)),
-  })
+  const streams = new TokenStreams({ wallNow: () => nowMs, failed: (error) => assert.fail(String(error)) })
   const wire = { unsentBytes: 0, begin: () => '', write: () => {}, ended: () => {}, cutWhenStalled: () => {} }
   const cut = (): void => {
     cutMs = nowMs

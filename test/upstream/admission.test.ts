@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { type Lease, StartGate } from '../../src/upstream/server/start-gate.js'
 import { FakeRuntime, settled } from './support/fake-runtime.js'
 
@@ -52,58 +52,56 @@ const cases: readonly [string, readonly (number | undefined)[], boolean, string,
   ['none for a start that no call waits for', [9, 8], false, REFUSED(2), []],
 ]
 
-describe('a process that finds no place', () => {
-  for (const [title, idle, isCalled, answer, gone] of cases)
-    test(`gets that of ${title}`, async () => {
-      const world = await full(idle)
-      assert.deepEqual([await world.apply(isCalled), world.gone], [answer, gone])
-    })
-
-  test('waits while all are at work, until one ends or is idle, or no call waits for it', async () => {
-    const runtime = new FakeRuntime()
-    const gate = new StartGate(1, runtime)
-    const answers: string[] = []
-    let idle: number | undefined
-    let isCalled = true
-    const leases = new Map<string, Lease>()
-    const apply = (name: string): Promise<Lease | undefined> =>
-      gate
-        .enter({
-          server: name,
-          installs: false,
-          isShared: true,
-          isWanted: () => true,
-          isCalled: () => isCalled,
-          idleSince: () => (leases.has(name) ? idle : undefined),
-          vacate: async () => leases.get(name)?.release(),
-        })
-        .then(
-          (lease) => {
-            answers.push(name)
-            leases.set(name, lease)
-            gate.changed()
-            return lease
-          },
-          (error: Error) => void answers.push(error.message),
-        )
-    const first = await apply('a')
-    const all = [apply('b'), apply('c'), apply('d')]
-    gate.changed()
-    await runtime.pass(5, 1)
-    assert.deepEqual(answers, ['a'])
-    first?.release()
-    await settled()
-    assert.deepEqual(answers, ['a', 'b'])
-    idle = 1
-    gate.changed()
-    await runtime.pass(5, 1)
-    assert.deepEqual([...answers].sort(), ['a', 'b', 'c', 'd'])
-    idle = undefined
-    all.push(apply('s'))
-    isCalled = false
-    gate.changed()
-    await runtime.pass(5, 1)
-    await Promise.all(all)
-    assert.deepEqual(answers.slice(4), [REFUSED(1)])
+for (const [title, idle, isCalled, answer, gone] of cases)
+  test(`a process that finds no place gets that of ${title}`, async () => {
+    const world = await full(idle)
+    assert.deepEqual([await world.apply(isCalled), world.gone], [answer, gone])
   })
+
+test('a process that finds no place waits until one ends or is idle, or no call waits for it', async () => {
+  const runtime = new FakeRuntime()
+  const gate = new StartGate(1, runtime)
+  const answers: string[] = []
+  let idle: number | undefined
+  let isCalled = true
+  const leases = new Map<string, Lease>()
+  const apply = (name: string): Promise<Lease | undefined> =>
+    gate
+      .enter({
+        server: name,
+        installs: false,
+        isShared: true,
+        isWanted: () => true,
+        isCalled: () => isCalled,
+        idleSince: () => (leases.has(name) ? idle : undefined),
+        vacate: async () => leases.get(name)?.release(),
+      })
+      .then(
+        (lease) => {
+          answers.push(name)
+          leases.set(name, lease)
+          gate.changed()
+          return lease
+        },
+        (error: Error) => void answers.push(error.message),
+      )
+  const first = await apply('a')
+  const all = [apply('b'), apply('c'), apply('d')]
+  gate.changed()
+  await runtime.pass(5, 1)
+  assert.deepEqual(answers, ['a'])
+  first?.release()
+  await settled()
+  assert.deepEqual(answers, ['a', 'b'])
+  idle = 1
+  gate.changed()
+  await runtime.pass(5, 1)
+  assert.deepEqual([...answers].sort(), ['a', 'b', 'c', 'd'])
+  idle = undefined
+  all.push(apply('s'))
+  isCalled = false
+  gate.changed()
+  await runtime.pass(5, 1)
+  await Promise.all(all)
+  assert.deepEqual(answers.slice(4), [REFUSED(1)])
 })

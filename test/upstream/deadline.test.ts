@@ -51,9 +51,7 @@ describe('one deadline', () => {
     test(title, () => {
       const clock = new FakeClock()
       let firedAt: number | undefined
-      setDeadline(clock, 2000, () => {
-        firedAt = clock.now()
-      })
+      setDeadline(clock, 2000, () => (firedAt = clock.now()))
       run(clock)
       assert.equal(firedAt, wanted)
     })
@@ -71,9 +69,7 @@ describe('one deadline', () => {
     const clock = new FakeClock()
     clock.advance(10_000)
     let fired = false
-    setDeadline(clock, -5000, () => {
-      fired = true
-    })
+    setDeadline(clock, -5000, () => (fired = true))
     clock.advance(0)
     assert(fired)
   })
@@ -81,13 +77,7 @@ describe('one deadline', () => {
   test('an answer that comes after a stop wins over the deadline', async () => {
     const clock = new FakeClock()
     let resolve: ((answer: string) => void) | undefined
-    const answer = within(
-      new Promise<string>((settle) => {
-        resolve = settle
-      }),
-      2000,
-      clock,
-    )
+    const answer = within(new Promise<string>((settle) => (resolve = settle)), 2000, clock)
     clock.stop(5000)
     resolve?.('in time')
     assert.equal(await answer, 'in time')
@@ -201,9 +191,7 @@ test('a delay beyond the limit of timers does not fire immediately', async () =>
   const timers = [2 ** 31 - 1, 2 ** 31, 2 ** 40, Infinity].map((ms) =>
     realRuntime().setTimer(ms, () => assert.fail(`${ms} fired`)),
   )
-  await new Promise<void>((resolve) => {
-    realRuntime().setTimer(20, resolve)
-  })
+  await new Promise<void>((resolve) => realRuntime().setTimer(20, resolve))
   await turn()
   for (const timer of timers) timer.cancel()
 })

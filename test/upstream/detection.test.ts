@@ -80,40 +80,38 @@ for (const [found, script, entry] of evident)
     assert.equal((await run(t, script, entry)).evidence(), found)
   })
 
-describe('a server that ends on the first question', () => {
-  test('and says why it could not start, or is not to be started again, is started once', async (t) => {
-    for (const [words, more, starts] of [
-      ['API_KEY is not set', {}, 1],
-      ['Received request before initialization was complete', {}, 2],
-      ['', {}, 2],
-      ['', { restart: false }, 1],
-    ] as const) {
-      const { heard, problems } = await run(
-        t,
-        (_method, _params, child) => {
-          child.stderr.write(words)
-          child.end(1)
-          return undefined
-        },
-        { restartDelay: 60_000, ...more },
-      )
-      assert.equal(heard().length, starts, words)
-      assert.equal(problems().length, 1, words)
-    }
-  })
-
-  test('after all: a stateless server is found when it refuses one', async (t) => {
-    let ends = 1
-    const { heard, revision } = await run(t, (method, params, child) => {
-      if (ends-- > 0) {
+test('a server that ends on the first question, says why or may not restart, starts once', async (t) => {
+  for (const [words, more, starts] of [
+    ['API_KEY is not set', {}, 1],
+    ['Received request before initialization was complete', {}, 2],
+    ['', {}, 2],
+    ['', { restart: false }, 1],
+  ] as const) {
+    const { heard, problems } = await run(
+      t,
+      (_method, _params, child) => {
+        child.stderr.write(words)
         child.end(1)
         return undefined
-      }
-      return stateless(method, params, child)
-    })
-    assert.deepEqual(heard(), [['server/discover'], ['initialize', 'server/discover', 'tools/list']])
-    assert.equal(revision(), N)
+      },
+      { restartDelay: 60_000, ...more },
+    )
+    assert.equal(heard().length, starts, words)
+    assert.equal(problems().length, 1, words)
+  }
+})
+
+test('a server that ends on the first question is stateless when it refuses one after all', async (t) => {
+  let ends = 1
+  const { heard, revision } = await run(t, (method, params, child) => {
+    if (ends-- > 0) {
+      child.end(1)
+      return undefined
+    }
+    return stateless(method, params, child)
   })
+  assert.deepEqual(heard(), [['server/discover'], ['initialize', 'server/discover', 'tools/list']])
+  assert.equal(revision(), N)
 })
 
 describe('a server that says nothing to the first question', () => {

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { failure } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
@@ -31,24 +31,22 @@ async function refusing(t: Scope, times: Record<string, number>) {
   return { runtime, client, asked }
 }
 
-describe('a server that is there and cannot list its tools', () => {
-  test('is asked again at once when a call may be for it, and the call is made', async (t) => {
-    const { runtime, client, asked } = await refusing(t, { 'tools/list': 1 })
-    assert.equal(asked('tools/list'), 1)
-    const answer = client.call('s__t')
-    // The first call also waits for the validator.
-    for (let turn = 0; turn < 500 && asked('tools/call') === 0; turn++) await settled()
-    assert.equal(runtime.now(), 0)
-    assert.equal(asked('tools/list'), 2)
-    assert.deepEqual(at((await answer).value, 'result'), { content: [] })
-  })
+test('a server that could not list its tools is asked again when a call may be for it', async (t) => {
+  const { runtime, client, asked } = await refusing(t, { 'tools/list': 1 })
+  assert.equal(asked('tools/list'), 1)
+  const answer = client.call('s__t')
+  // The first call also waits for the validator.
+  for (let turn = 0; turn < 500 && asked('tools/call') === 0; turn++) await settled()
+  assert.equal(runtime.now(), 0)
+  assert.equal(asked('tools/list'), 2)
+  assert.deepEqual(at((await answer).value, 'result'), { content: [] })
+})
 
-  test('and still cannot, is why the call fails', async (t) => {
-    const { client } = await refusing(t, { 'tools/list': 1000 })
-    const heard = await client.call('s__t')
-    assert.deepEqual(failure(heard), [-32603, 's', 'unavailable'])
-    assert.match(textAt(heard.value, 'error', 'message'), /^'s': tools\/list: .*not ready/)
-  })
+test('a server that still cannot list its tools is why the call fails', async (t) => {
+  const { client } = await refusing(t, { 'tools/list': 1000 })
+  const heard = await client.call('s__t')
+  assert.deepEqual(failure(heard), [-32603, 's', 'unavailable'])
+  assert.match(textAt(heard.value, 'error', 'message'), /^'s': tools\/list: .*not ready/)
 })
 
 test('a server that cannot list its prompts has its tools, and no others', async (t) => {

@@ -5,7 +5,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { TransportError } from '../../src/jsonrpc/jsonrpc-errors.js'
 import { findGoogleCredentials } from '../../src/upstream/auth/google-id-token.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
@@ -52,56 +52,53 @@ const refused =
   (_seen, response) =>
     json(response, JSON.stringify({ error, error_description: description }), 400)
 
-describe('a token endpoint', () => {
-  const cases: [string, keyof typeof files, Answer, RegExp][] = [
-    [
-      'that refuses as OAuth says it',
-      'authorized_user',
-      refused('invalid_client', 'The OAuth client was not found.'),
-      /^TRANSPORT_AUTH Authentication failed: no ID token: \S+ answered HTTP 400: invalid_client$/,
-    ],
-    [
-      'that refuses as other services do',
-      'service_account',
-      refused({ code: 403, status: 'PERMISSION_DENIED', message: "Permission 'x.y' denied" }),
-      /answered HTTP 400: PERMISSION_DENIED$/,
-    ],
-    [
-      'that knows the key no more',
-      'service_account',
-      refused('invalid_grant', 'Invalid JWT Signature.'),
-      /^TRANSPORT_AUTH Authentication failed: no ID token: \S+ answered HTTP 400: invalid_grant; run "gcloud auth application-default login", or make a new key$/,
-    ],
-    [
-      'that has a page for people',
-      'authorized_user',
-      (_seen, response) => response.writeHead(403).end('<h1>Your company blocks this</h1>'),
-      /answered HTTP 403$/,
-    ],
-    ['that answers no token', 'service_account', (_, response) => json(response, '"x"'), /holds none$/],
-  ]
-  for (const [title, kind, answer, wanted] of cases)
-    test(title, async (t) => assert.match(await said(t, kind, answer), wanted))
+const cases: [string, keyof typeof files, Answer, RegExp][] = [
+  [
+    'that refuses as OAuth says it',
+    'authorized_user',
+    refused('invalid_client', 'The OAuth client was not found.'),
+    /^TRANSPORT_AUTH Authentication failed: no ID token: \S+ answered HTTP 400: invalid_client$/,
+  ],
+  [
+    'that refuses as other services do',
+    'service_account',
+    refused({ code: 403, status: 'PERMISSION_DENIED', message: "Permission 'x.y' denied" }),
+    /answered HTTP 400: PERMISSION_DENIED$/,
+  ],
+  [
+    'that knows the key no more',
+    'service_account',
+    refused('invalid_grant', 'Invalid JWT Signature.'),
+    /^TRANSPORT_AUTH Authentication failed: no ID token: \S+ answered HTTP 400: invalid_grant; run "gcloud auth application-default login", or make a new key$/,
+  ],
+  [
+    'that has a page for people',
+    'authorized_user',
+    (_seen, response) => response.writeHead(403).end('<h1>Your company blocks this</h1>'),
+    /answered HTTP 403$/,
+  ],
+  ['that answers no token', 'service_account', (_, response) => json(response, '"x"'), /holds none$/],
+]
+for (const [title, kind, answer, wanted] of cases)
+  test(`a token endpoint ${title}`, async (t) => assert.match(await said(t, kind, answer), wanted))
 
-  const echoes: [string, (text: string) => unknown, number][] = [
-    ['in a description', (text) => ({ error: 'x', error_description: text }), 400],
-    ['in a message', (text) => ({ error: { message: text, status: text } }), 400],
-    ['as the error', (text) => ({ error: text }), 400],
-    ['alone', (text) => text, 400],
-    ['alone, as if it were good', (text) => text, 200],
-  ]
-  for (const [title, wrapped, status] of echoes)
-    for (const kind of ['authorized_user', 'service_account'] as const)
-      test(`that repeats what it was sent, ${title}: ${kind}`, async (t) => {
-        let sent = ''
-        const text = await said(t, kind, (seen, response) => {
-          sent = new URLSearchParams(seen.body).get('assertion') ?? ''
-          const repeated = decodeURIComponent(seen.body).slice(0, 400)
-          json(response, JSON.stringify(wrapped(repeated)), status)
-        })
-        assert.doesNotMatch(text, /CANARY/)
-        assert.equal(sent.length > 30 && text.includes(sent.slice(-30)), false)
-        assert.equal(text.includes('eyJ'), false, text)
-        assert.doesNotMatch(text, /\[object Object\]|undefined/)
+const echoes: [string, (text: string) => unknown, number][] = [
+  ['in a description', (text) => ({ error: 'x', error_description: text }), 400],
+  ['in a message', (text) => ({ error: { message: text, status: text } }), 400],
+  ['as the error', (text) => ({ error: text }), 400],
+  ['alone', (text) => text, 400],
+  ['alone, as if it were good', (text) => text, 200],
+]
+for (const [title, wrapped, status] of echoes)
+  for (const kind of ['authorized_user', 'service_account'] as const)
+    test(`a token endpoint that repeats what it was sent, ${title}: ${kind}`, async (t) => {
+      let sent = ''
+      const text = await said(t, kind, (seen, response) => {
+        sent = new URLSearchParams(seen.body).get('assertion') ?? ''
+        json(response, JSON.stringify(wrapped(decodeURIComponent(seen.body).slice(0, 400))), status)
       })
-})
+      assert.doesNotMatch(text, /CANARY/)
+      assert.equal(sent.length > 30 && text.includes(sent.slice(-30)), false)
+      assert.equal(text.includes('eyJ'), false, text)
+      assert.doesNotMatch(text, /\[object Object\]|undefined/)
+    })

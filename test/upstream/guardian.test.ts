@@ -15,9 +15,7 @@ class FakeShell implements GuardianShell {
   die: (error?: string) => void = () => undefined
 
   constructor() {
-    this.ended = new Promise((resolve) => {
-      this.die = (error) => resolve(error)
-    })
+    this.ended = new Promise((resolve) => (this.die = resolve))
   }
 
   write(line: string): void {

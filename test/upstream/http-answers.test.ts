@@ -1,7 +1,7 @@
 // Invalid answers over HTTP. The client gets an error immediately, since no other answer will come.
 
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import type { Heard } from '../integration/support/client.js'
 import { textAt } from '../integration/support/json.js'
 import { type Handler, events, json } from '../transports/support/scripted.js'
@@ -31,16 +31,14 @@ function answering(kind: string, body: (id: string) => string): Handler {
   }
 }
 
-describe('an answer of a remote server that', () => {
-  for (const [title, body] of broken)
-    for (const kind of ['JSON', 'an event', 'an event of a stream that stays open'])
-      test(`${title} fails the call immediately: ${kind}`, async (t) => {
-        const { client } = await remote(t, toolServer(answering(kind, body)), { retryDelay: 1 })
-        assert.match(message(await client.call('s__work')), /^'s': its answer is invalid: /)
-      })
+for (const [title, body] of broken)
+  for (const kind of ['JSON', 'an event', 'an event of a stream that stays open'])
+    test(`an answer of a remote server that ${title} fails the call immediately: ${kind}`, async (t) => {
+      const { client } = await remote(t, toolServer(answering(kind, body)), { retryDelay: 1 })
+      assert.match(message(await client.call('s__work')), /^'s': its answer is invalid: /)
+    })
 
-  test('switches protocols fails the call immediately', async (t) => {
-    const { client } = await remote(t, toolServer(switching), { retryDelay: 1 })
-    assert.match(message(await client.call('s__work')), /switches to another protocol/)
-  })
+test('an answer of a remote server that switches protocols fails the call immediately', async (t) => {
+  const { client } = await remote(t, toolServer(switching), { retryDelay: 1 })
+  assert.match(message(await client.call('s__work')), /switches to another protocol/)
 })

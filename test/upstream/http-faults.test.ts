@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { createServer } from 'node:net'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import type { Heard } from '../integration/support/client.js'
 import { at } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
@@ -61,28 +61,26 @@ async function partial(t: Scope, isKnown: (session: unknown, rpc: unknown) => bo
   return { ...made, client, count: (what: string) => script.seen.filter(({ rpc }) => rpc === what).length }
 }
 
-describe('a server that answers a list with 404', () => {
-  test('keeps its session, and what it has can be called', async (t) => {
-    const { proxy, client, log, count } = await partial(t, (_session, rpc) => rpc !== 'prompts/list')
-    assert.ok(isAnswered(await client.call('s__work')))
-    const isTold = (): boolean =>
-      log.some(({ message }) => /prompts\/list: .*HTTP 404: no such thing/.test(message))
-    await until(isTold)
-    // The proxy has listed again in the same session.
-    await until(() => count('prompts/list') >= 4)
-    assert.equal(count('initialize'), 2)
-    assert.match(proxy.status()[0]?.error ?? '', /prompts\/list: .*HTTP 404/)
-  })
+test('a server that answers a list with 404 keeps its session, and what it has can be called', async (t) => {
+  const { proxy, client, log, count } = await partial(t, (_session, rpc) => rpc !== 'prompts/list')
+  assert.ok(isAnswered(await client.call('s__work')))
+  const isTold = (): boolean =>
+    log.some(({ message }) => /prompts\/list: .*HTTP 404: no such thing/.test(message))
+  await until(isTold)
+  // The proxy has listed again in the same session.
+  await until(() => count('prompts/list') >= 4)
+  assert.equal(count('initialize'), 2)
+  assert.match(proxy.status()[0]?.error ?? '', /prompts\/list: .*HTTP 404/)
+})
 
-  test('since it has forgotten its session, twice in a row, is asked in the next one', async (t) => {
-    const forgotten: readonly unknown[] = ['s-1', 's-2']
-    const isKnown = (session: unknown, rpc: unknown): boolean =>
-      !forgotten.includes(session) || rpc === 'notifications/initialized'
-    const { proxy, client, count } = await partial(t, isKnown)
-    await until(() => proxy.status()[0]?.state === 'connected')
-    assert.ok(isAnswered(await client.call('s__work')))
-    assert.equal(count('initialize'), 3)
-  })
+test('a server that forgets its session twice while it lists is asked in the next one', async (t) => {
+  const forgotten: readonly unknown[] = ['s-1', 's-2']
+  const isKnown = (session: unknown, rpc: unknown): boolean =>
+    !forgotten.includes(session) || rpc === 'notifications/initialized'
+  const { proxy, client, count } = await partial(t, isKnown)
+  await until(() => proxy.status()[0]?.state === 'connected')
+  assert.ok(isAnswered(await client.call('s__work')))
+  assert.equal(count('initialize'), 3)
 })
 
 test('a server that does not accept a connection in time gets nothing', async (t) => {

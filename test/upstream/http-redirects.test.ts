@@ -55,10 +55,8 @@ test('/sse leads elsewhere, where nothing is sent', async (t) => {
   const { client } = await attach()
   await client.open()
   const { value } = await client.call('s__work')
-  assert.match(
-    textAt(value, 'error', 'message'),
-    /redirects to http:\/\/127\.0\.0\.1:\d+ \(HTTP 307\), which is not followed/,
-  )
+  const message = textAt(value, 'error', 'message')
+  assert.match(message, /redirects to http:\/\/127\.0\.0\.1:\d+ \(HTTP 307\), which is not followed/)
   assert.deepEqual(other.seen, [])
 })
 

@@ -180,10 +180,7 @@ describe('the end of a process', { skip }, () => {
     child.exit(7)
     await new Promise((resolve) => setImmediate(resolve))
     child.stderr.end('words\nlast words')
-    assert.deepEqual(await server.ended, {
-      reason: 'exited',
-      message: "'s' exited with code 7: last words",
-    })
+    assert.deepEqual(await server.ended, { reason: 'exited', message: "'s' exited with code 7: last words" })
     const messages = log.map(({ message }) => message)
     assert.deepEqual(messages, ['words', 'last words'])
   })
@@ -299,13 +296,11 @@ describe('the end of a process', { skip }, () => {
     const delays: number[] = []
     const { server, log } = started({ stopTimeoutMs: 70 }, { spawn: () => child, delays })
     await server.stop()
-    assert.deepEqual(
-      [child.signals, delays],
-      [
-        ['SIGTERM', 'SIGKILL'],
-        [100, 70, 100],
-      ],
-    )
+    const facts = [child.signals, delays]
+    assert.deepEqual(facts, [
+      ['SIGTERM', 'SIGKILL'],
+      [100, 70, 100],
+    ])
     assert.match(log.at(-1)?.message ?? '', /process 4711 does not end/)
   })
 })

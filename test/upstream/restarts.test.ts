@@ -1,7 +1,7 @@
 // When a shared server is restarted, in simulated time.
 
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { type McpProxy, type ServerEvent, limits } from '../../src/index.js'
 import { type RawClient, failure } from '../integration/support/client.js'
 import { type Attached, libraryProxy } from '../integration/support/library.js'
@@ -83,30 +83,28 @@ test('calls to a broken server start it once in each back-off interval, and dist
 
 const stateOf = ({ proxy }: Run): string | undefined => proxy.status()[0]?.state
 
-describe('the status of a server with a process for each client', () => {
-  test('is no error because of a crash of one that calls no more, once it has come up for another', async (t) => {
-    const world = await run(t, dead)
-    const [first] = await clientsOf(world, 1)
-    await within(world, first?.call('s__t'))
-    assert.equal(stateOf(world), 'error')
-    world.runtime.script = polite
-    const { client, connection } = await world.attached()
-    await within(world, client.call('s__t'))
-    assert.equal(stateOf(world), 'connected')
-    await connection.close()
-    await world.runtime.pass(60_000)
-    assert.equal(stateOf(world), 'disconnected')
-  })
+test('a crash of the process of a client is no error once the server is up for another', async (t) => {
+  const world = await run(t, dead)
+  const [first] = await clientsOf(world, 1)
+  await within(world, first?.call('s__t'))
+  assert.equal(stateOf(world), 'error')
+  world.runtime.script = polite
+  const { client, connection } = await world.attached()
+  await within(world, client.call('s__t'))
+  assert.equal(stateOf(world), 'connected')
+  await connection.close()
+  await world.runtime.pass(60_000)
+  assert.equal(stateOf(world), 'disconnected')
+})
 
-  test('is an error for a client that comes while the breaker is open', async (t) => {
-    const world = await run(t, dead)
-    const { client, connection } = await world.attached()
-    for (let calls = 0; calls < 20; calls++) await within(world, client.call('s__t'))
-    const [late] = await clientsOf(world, 1)
-    await connection.close()
-    await within(world, late?.call('s__t'))
-    assert.equal(stateOf(world), 'error')
-  })
+test('the status is an error for a client that comes while the breaker is open', async (t) => {
+  const world = await run(t, dead)
+  const { client, connection } = await world.attached()
+  for (let calls = 0; calls < 20; calls++) await within(world, client.call('s__t'))
+  const [late] = await clientsOf(world, 1)
+  await connection.close()
+  await within(world, late?.call('s__t'))
+  assert.equal(stateOf(world), 'error')
 })
 
 test('a process that waited for a place is no crash: the first crash after it does not open the breaker', async (t) => {

@@ -101,8 +101,7 @@ describe('changes', () => {
 
   test('of a resource that the server does not tell of are refused', async (t) => {
     const { open } = await behind(t)
-    const client = await open()
-    const refused = await client.request('resources/subscribe', { uri: 'typed:///no' })
+    const refused = await (await open()).request('resources/subscribe', { uri: 'typed:///no' })
     assert.equal(at(refused.value, 'error', 'code'), -32602)
   })
 
@@ -119,30 +118,28 @@ describe('changes', () => {
   })
 })
 
-describe('a server that does not answer the probe', () => {
-  test('that ends before initialize and holds a lock is up', async (t) => {
-    const lock = join(scratch(t), 'lock')
-    const { open, log } = await behind(t, {}, 'small.mjs exits', { LOCK: lock })
-    const client = await open()
-    assert.match((await client.call('s__old')).text, /"text":"old"/)
-    const found = log.filter(({ level }) => level === 'error' || level === 'warn')
-    assert.deepEqual(found, [])
-  })
+test('a server that ends before initialize, does not answer the probe and holds a lock is up', async (t) => {
+  const lock = join(scratch(t), 'lock')
+  const { open, log } = await behind(t, {}, 'small.mjs exits', { LOCK: lock })
+  const client = await open()
+  assert.match((await client.call('s__old')).text, /"text":"old"/)
+  const found = log.filter(({ level }) => level === 'error' || level === 'warn')
+  assert.deepEqual(found, [])
+})
 
-  test('that ends on the question is not asked again by the next start of the proxy, which says so', async (t) => {
-    const [home, file] = [scratch(t), join(scratch(t), 'lines')]
-    const config = configFile(t, { s: nodeProgram('small.mjs exits', { FILE: file }, {}) })
-    const asked = async (): Promise<[unknown, string | undefined]> => {
-      const args = [cli, '--stdio', '--config', config]
-      const proxy = spawnProgram(t, process.execPath, args, { env: { ...process.env, HOME: home } })
-      await proxy.client.open()
-      assert.match((await proxy.client.call('s__old')).text, /"text":"old"/)
-      await proxy.finish()
-      const [, evidence] = /protocol version 2025-11-25 \((.*?)\)/.exec(proxy.stderr) ?? []
-      const questions = readFileSync(file, 'utf8').split('server/discover').length - 1
-      return [questions, evidence]
-    }
-    assert.deepEqual(await asked(), [1, 'it ended on server/discover'])
-    assert.deepEqual(await asked(), [1, 'it did not answer server/discover earlier, or ended on it'])
-  })
+test('the next start of the proxy says that it does not probe a server that ended on it', async (t) => {
+  const [home, file] = [scratch(t), join(scratch(t), 'lines')]
+  const config = configFile(t, { s: nodeProgram('small.mjs exits', { FILE: file }, {}) })
+  const asked = async (): Promise<[unknown, string | undefined]> => {
+    const args = [cli, '--stdio', '--config', config]
+    const proxy = spawnProgram(t, process.execPath, args, { env: { ...process.env, HOME: home } })
+    await proxy.client.open()
+    assert.match((await proxy.client.call('s__old')).text, /"text":"old"/)
+    await proxy.finish()
+    const [, evidence] = /protocol version 2025-11-25 \((.*?)\)/.exec(proxy.stderr) ?? []
+    const questions = readFileSync(file, 'utf8').split('server/discover').length - 1
+    return [questions, evidence]
+  }
+  assert.deepEqual(await asked(), [1, 'it ended on server/discover'])
+  assert.deepEqual(await asked(), [1, 'it did not answer server/discover earlier, or ended on it'])
 })

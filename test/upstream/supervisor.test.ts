@@ -61,32 +61,30 @@ describe('the breaker', () => {
   })
 })
 
-describe('the delay before a restart', () => {
-  test('grows with every crash, though each start succeeds, and is small again after real uptime', async (t) => {
-    const { runtime, starts } = await run(t, polite)
-    const delays: number[] = []
-    const crash = async (upMs: number): Promise<void> => {
-      await runtime.pass(upMs)
-      const before = runtime.now()
-      runtime.children.at(-1)?.end(1)
-      const known = starts().length
-      while (starts().length === known) await runtime.pass(500, 500)
-      delays.push((starts().at(-1) ?? 0) - before)
-    }
-    // Too seldom for the breaker, and too often to reset the delay.
-    for (let i = 0; i < 6; i++) await crash(20_000)
-    await crash(restart.healthyMs)
-    assert.deepEqual(delays, [1000, 2000, 4000, 8000, 16_000, 30_000, 1000])
-  })
-
-  test('is skipped by a call, which a single crash does not hold up', async (t) => {
-    const { runtime, client } = await run(t, polite)
-    runtime.children[0]?.end(1)
-    await settled()
+test('the delay before a restart grows with every crash, and is small again after real uptime', async (t) => {
+  const { runtime, starts } = await run(t, polite)
+  const delays: number[] = []
+  const crash = async (upMs: number): Promise<void> => {
+    await runtime.pass(upMs)
     const before = runtime.now()
-    assert.deepEqual(at((await client.call('s__t')).value, 'result'), { content: [] })
-    assert.equal(runtime.now(), before)
-  })
+    runtime.children.at(-1)?.end(1)
+    const known = starts().length
+    while (starts().length === known) await runtime.pass(500, 500)
+    delays.push((starts().at(-1) ?? 0) - before)
+  }
+  // Too seldom for the breaker, and too often to reset the delay.
+  for (let i = 0; i < 6; i++) await crash(20_000)
+  await crash(restart.healthyMs)
+  assert.deepEqual(delays, [1000, 2000, 4000, 8000, 16_000, 30_000, 1000])
+})
+
+test('the delay before a restart is skipped by a call, which a single crash does not hold up', async (t) => {
+  const { runtime, client } = await run(t, polite)
+  runtime.children[0]?.end(1)
+  await settled()
+  const before = runtime.now()
+  assert.deepEqual(at((await client.call('s__t')).value, 'result'), { content: [] })
+  assert.equal(runtime.now(), before)
 })
 
 test('a thousand simultaneous calls start one process', async (t) => {

@@ -60,7 +60,8 @@ const mutations: readonly [Mutation, ...Mutation[]] = [
   (frame, random) => `[${Array.from({ length: random.below(120) }, () => frame).join(',')}]`,
   (frame, random) => frame + frame.slice(random.below(frame.length)),
   (frame, random) => `${random.pick(bytes)}${frame}${random.pick(bytes)}`,
-  (_frame, random) => noise(random, random.below(200)),
+  (_frame, random) =>
+    String.fromCharCode(...Array.from({ length: random.below(200) }, () => random.below(256))),
   (frame, random) => flip(frame, random),
   (frame, random) => frame.replace(/"([^"\\]{3,})"/, (_all, text: string) => `"${escaped(text, random)}"`),
   (frame, random) =>
@@ -90,10 +91,6 @@ function deep(random: Random): string {
   const depth = random.below(300)
   const [open, close] = random.chance(0.5) ? ['[', ']'] : ['{"a":', '}']
   return open.repeat(depth) + '1' + close.repeat(random.chance(0.8) ? depth : random.below(depth + 1))
-}
-
-function noise(random: Random, length: number): string {
-  return String.fromCharCode(...Array.from({ length }, () => random.below(256)))
 }
 
 function flip(frame: string, random: Random): string {

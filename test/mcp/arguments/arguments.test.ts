@@ -110,10 +110,8 @@ describe('faults', () => {
   it('a branch that was meant says what is wrong inside it', () => {
     const { check } = toolWith({ type: 'object', properties: { s: { oneOf: [formOf('a'), formOf('b')] } } })
     assert.equal(check('{"s":{"kind":"b","x":"y"}}')?.message, "Invalid params: '/s/x' must be number")
-    assert.equal(
-      check('{"s":{"kind":"c"}}')?.message,
-      "Invalid params: 's' must have one of the allowed forms",
-    )
+    const message = check('{"s":{"kind":"c"}}')?.message
+    assert.equal(message, "Invalid params: 's' must have one of the allowed forms")
   })
 
   it('a choice inside of a choice says what its own branches ask for', () => {
@@ -183,9 +181,8 @@ describe('schemas that are not run, or in part', () => {
     assert.deepEqual(warnings, [])
   })
 
-  it('bytes up to the limit', () => {
-    assert.equal(toolWith(schemaOfBytes(argumentLimits.schemaBytesMax)).check('{}')?.parameter, 'b')
-  })
+  it('bytes up to the limit', () =>
+    assert.equal(toolWith(schemaOfBytes(argumentLimits.schemaBytesMax)).check('{}')?.parameter, 'b'))
 
   it('a schema that refers to itself is checked up to there', () => {
     const { check, warnings } = toolWith({
@@ -232,24 +229,22 @@ describe('schemas that are not run, or in part', () => {
   })
 })
 
-describe('arguments that are not checked', () => {
-  const schema = { properties: { rows: { items: { type: 'integer' } } }, required: ['mode'] }
+const schema = { properties: { rows: { items: { type: 'integer' } } }, required: ['mode'] }
 
-  it('too long', () => {
-    const { check } = toolWith(schema)
-    assert.equal(check(argumentsOf(argumentLimits.argumentBytesMax))?.parameter, 'mode')
-    assert.equal(check(argumentsOf(argumentLimits.argumentBytesMax + 1)), undefined)
-  })
+it('unchecked arguments: too long', () => {
+  const { check } = toolWith(schema)
+  assert.equal(check(argumentsOf(argumentLimits.argumentBytesMax))?.parameter, 'mode')
+  assert.equal(check(argumentsOf(argumentLimits.argumentBytesMax + 1)), undefined)
+})
 
-  it('too many for the schema', () => {
-    const { check } = toolWith(schema)
-    // The schema is seven nodes, and a quarter for the name of the required member; the arguments are two objects
-    // more than the rows.
-    const steps = 7.25
-    const most = Math.floor(argumentLimits.stepsMax / steps) - 2
-    assert.equal(check(rowsOf(most))?.parameter, 'mode')
-    assert.equal(check(rowsOf(most + 1)), undefined)
-  })
+it('unchecked arguments: too many for the schema', () => {
+  const { check } = toolWith(schema)
+  // The schema is seven nodes, and a quarter for the name of the required member; the arguments are two objects
+  // more than the rows.
+  const steps = 7.25
+  const most = Math.floor(argumentLimits.stepsMax / steps) - 2
+  assert.equal(check(rowsOf(most))?.parameter, 'mode')
+  assert.equal(check(rowsOf(most + 1)), undefined)
 })
 
 const leftOut = [
@@ -279,30 +274,28 @@ for (const [title, schema, parameter] of leftOut)
     assert.deepEqual(warnings, [])
   })
 
-describe('calls', () => {
-  it('are compared with nothing where there is nothing to compile', () => {
-    for (const schema of [
-      {},
-      { type: 'object' },
-      { type: 'object', properties: {}, required: [], title: 'x' },
-      true,
-    ]) {
-      const { validator } = toolWith(schema)
-      assert.equal(validator.check(undefined), undefined)
-      assert.equal(validator.check(Buffer.from('{"a":1}')), undefined)
-      const fault = validator.check(Buffer.from('[1]'))
-      assert.equal(fault?.message, 'Invalid params: arguments must be object')
-    }
-  })
+it('calls are compared with nothing where there is nothing to compile', () => {
+  for (const schema of [
+    {},
+    { type: 'object' },
+    { type: 'object', properties: {}, required: [], title: 'x' },
+    true,
+  ]) {
+    const { validator } = toolWith(schema)
+    assert.equal(validator.check(undefined), undefined)
+    assert.equal(validator.check(Buffer.from('{"a":1}')), undefined)
+    const fault = validator.check(Buffer.from('[1]'))
+    assert.equal(fault?.message, 'Invalid params: arguments must be object')
+  }
+})
 
-  it('do not see the schema of another tool', () => {
-    const id = { $id: 'https://x.test/shared' }
-    const one = toolWith({ ...id, required: ['a'] })
-    const two = toolWith({ ...id, required: ['b'] })
-    const three = toolWith({ $ref: 'https://x.test/shared' })
-    assert.equal(one.check('{}')?.parameter, 'a')
-    assert.equal(two.check('{}')?.parameter, 'b')
-    assert.equal(three.check('{}'), undefined)
-    assert.equal(three.warnings.length, 1)
-  })
+it('calls do not see the schema of another tool', () => {
+  const id = { $id: 'https://x.test/shared' }
+  const one = toolWith({ ...id, required: ['a'] })
+  const two = toolWith({ ...id, required: ['b'] })
+  const three = toolWith({ $ref: 'https://x.test/shared' })
+  assert.equal(one.check('{}')?.parameter, 'a')
+  assert.equal(two.check('{}')?.parameter, 'b')
+  assert.equal(three.check('{}'), undefined)
+  assert.equal(three.warnings.length, 1)
 })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { it } from 'node:test'
 import { type ArgumentFault, ArgumentValidator } from '../../../src/mcp/arguments/argument-validator.js'
 
 function checker(schema: unknown): (args: string) => string | undefined {
@@ -126,14 +126,8 @@ const refused: readonly (readonly [title: string, schema: object, args: string, 
   ],
 ]
 
-describe('the check of arguments', () => {
-  for (const [title, schema, args] of [...forgiven, ...forwarded])
-    it(`forgives ${title}`, () => {
-      assert.equal(checker(schema)(args), undefined)
-    })
+for (const [title, schema, args] of [...forgiven, ...forwarded])
+  it(`the check of arguments forgives ${title}`, () => assert.equal(checker(schema)(args), undefined))
 
-  for (const [title, schema, args, fault] of refused)
-    it(`refuses ${title}`, () => {
-      assert.equal(checker(schema)(args), fault)
-    })
-})
+for (const [title, schema, args, fault] of refused)
+  it(`the check of arguments refuses ${title}`, () => assert.equal(checker(schema)(args), fault))

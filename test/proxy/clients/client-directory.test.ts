@@ -86,28 +86,26 @@ describe('a client without a session', () => {
   })
 })
 
-describe('the tasks of a principal', () => {
-  test('are the same for all of its clients, and go with the last of them', () => {
-    const { clients } = directory(1)
-    const dropped: string[] = []
-    const first = found(clients, from('a', asks('sampling')))
-    begin(first, 'one', dropped)
-    const second = found(clients, from('a'))
-    assert.equal(second.tasks, first.tasks)
-    assert.deepEqual([first.hasLeft, dropped], [true, []])
-    found(clients, from('b'))
-    assert.deepEqual(dropped, ['one'])
-  })
-
-  for (const [title, isOver, wanted] of [
-    ['keep an idle client while one runs', false, false],
-    ['keep nobody when all are over', true, true],
-  ] as const)
-    test(title, async () => {
-      const { clients, runtime } = directory(4)
-      const client = found(clients, from('a'))
-      begin(client, 'one', [], isOver)
-      await runtime.pass(2 * defaults.stateless.statelessIdleMs, 10_000)
-      assert.equal(client.hasLeft, wanted)
-    })
+test('the tasks of a principal are the same for all of its clients, and go with the last of them', () => {
+  const { clients } = directory(1)
+  const dropped: string[] = []
+  const first = found(clients, from('a', asks('sampling')))
+  begin(first, 'one', dropped)
+  const second = found(clients, from('a'))
+  assert.equal(second.tasks, first.tasks)
+  assert.deepEqual([first.hasLeft, dropped], [true, []])
+  found(clients, from('b'))
+  assert.deepEqual(dropped, ['one'])
 })
+
+for (const [title, isOver, wanted] of [
+  ['keep an idle client while one runs', false, false],
+  ['keep nobody when all are over', true, true],
+] as const)
+  test(`the tasks of a principal ${title}`, async () => {
+    const { clients, runtime } = directory(4)
+    const client = found(clients, from('a'))
+    begin(client, 'one', [], isOver)
+    await runtime.pass(2 * defaults.stateless.statelessIdleMs, 10_000)
+    assert.equal(client.hasLeft, wanted)
+  })

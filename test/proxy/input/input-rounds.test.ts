@@ -203,10 +203,8 @@ for (const [title, capabilities, version, requested, why] of [
 test('a page to visit gets an id, and a form loses its mode where the revision has none', () => {
   const newer = new Stage()
   newer.asks(`"v":${VISIT}`)
-  assert.match(
-    newer.asked.map(asText).join(''),
-    /"url":"https:\/\/a\.example\/","elicitationId":"[^"]+"\}\}$/,
-  )
+  const found = newer.asked.map(asText).join('')
+  assert.match(found, /"url":"https:\/\/a\.example\/","elicitationId":"[^"]+"\}\}$/)
   const older = new Stage({ version: '2025-06-18' })
   older.asks(`"f":${ELICIT}`)
   assert.match(older.asked.map(asText).join(''), /"params":\{"message":"\?","requestedSchema":\{\}\}\}$/)

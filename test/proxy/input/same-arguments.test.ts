@@ -24,9 +24,8 @@ const callWith = (args: string): RequestFrame =>
 const isSame = (one: string, other: string): boolean => isSameArguments(callWith(one), callWith(other))
 
 for (const [one, other, wanted] of cases)
-  test(`${one} and ${other} ${wanted ? 'say' : 'do not say'} the same`, () => {
-    assert.equal(isSame(one, other), wanted)
-  })
+  test(`${one} and ${other} ${wanted ? 'say' : 'do not say'} the same`, () =>
+    assert.equal(isSame(one, other), wanted))
 
 const text = (length: number, more: string): string => `["${'a'.repeat(length)}"${more}]`
 

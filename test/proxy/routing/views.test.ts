@@ -68,9 +68,8 @@ describe('patterns', () => {
     [undefined, ['file:///a/*'], 'file:///ab/%61', true],
   ]
   for (const [allow, deny, uri, isShown] of cases)
-    test(`${JSON.stringify({ allow, deny })} ${isShown ? 'shows' : 'hides'} "${uri}"`, () => {
-      assert.equal(viewOf({ resources: { allow, deny } }).view.hasUri(uri), isShown)
-    })
+    test(`${JSON.stringify({ allow, deny })} ${isShown ? 'shows' : 'hides'} "${uri}"`, () =>
+      assert.equal(viewOf({ resources: { allow, deny } }).view.hasUri(uri), isShown))
 
   test('with many stars take no longer for a long name', () => {
     const { view } = viewOf({ resources: { allow: [`${'*a'.repeat(40)}*b`] } })

@@ -84,35 +84,33 @@ const cases: readonly (readonly [string, Begin, readonly string[], readonly stri
     ['a name waits for all that may have it', (it) => it.tool('x', [it.a, it.b]), [], ['x'], []],
   ]
 
-describe('of two servers that start', () => {
-  for (const [title, begin, afterA, afterBoth, afterGrace] of cases)
-    test(title, async () => {
-      const stage = new Stage()
-      begin(stage)
-      assert.deepEqual(stage.events, [])
-      await start(stage, stage.a)
-      assert.deepEqual(stage.events, afterA)
-      await start(stage, stage.b)
-      assert.deepEqual(stage.events, afterBoth)
-
-      const late = new Stage()
-      begin(late)
-      await start(late, late.a)
-      await late.runtime.pass(GRACE_MS)
-      assert.deepEqual(late.events, afterGrace)
-    })
-
-  test('calls that wait for the same go on in the order in which they came', async () => {
+for (const [title, begin, afterA, afterBoth, afterGrace] of cases)
+  test(`of two servers that start, ${title}`, async () => {
     const stage = new Stage()
-    stage.tool('first', [stage.a, stage.b])
-    stage.list('second')
-    stage.tool('third', [stage.b])
+    begin(stage)
+    assert.deepEqual(stage.events, [])
     await start(stage, stage.a)
+    assert.deepEqual(stage.events, afterA)
     await start(stage, stage.b)
-    assert.deepEqual(stage.events.toSorted(), ['first', 'second', 'third'])
-    const found = stage.events.filter((name) => name !== 'second')
-    assert.deepEqual(found, ['first', 'third'])
+    assert.deepEqual(stage.events, afterBoth)
+
+    const late = new Stage()
+    begin(late)
+    await start(late, late.a)
+    await late.runtime.pass(GRACE_MS)
+    assert.deepEqual(late.events, afterGrace)
   })
+
+test('calls that wait for the same of two servers go on in the order in which they came', async () => {
+  const stage = new Stage()
+  stage.tool('first', [stage.a, stage.b])
+  stage.list('second')
+  stage.tool('third', [stage.b])
+  await start(stage, stage.a)
+  await start(stage, stage.b)
+  assert.deepEqual(stage.events.toSorted(), ['first', 'second', 'third'])
+  const found = stage.events.filter((name) => name !== 'second')
+  assert.deepEqual(found, ['first', 'third'])
 })
 
 describe('a call that waits', () => {

@@ -174,11 +174,8 @@ describe('a tunnel', () => {
       assert.deepEqual(scene.log, [])
       server.end()
       await settled()
-      assert.deepEqual(
-        [program.isDropped, server.socket.destroyed],
-        [false, true],
-        'the program may still write',
-      )
+      const facts = [program.isDropped, server.socket.destroyed]
+      assert.deepEqual(facts, [false, true], 'the program may still write')
       program.input.end('the end')
       await settled()
       assert(program.isDropped)
@@ -328,10 +325,8 @@ describe('a host', () => {
     const program = await scene.ask(TUNNEL)
     const targets = scene.servers.map(({ to }) => to)
     assert.deepEqual(targets, ['93.184.216.40:443', '2606:4700::1:443', '93.184.216.41:443'])
-    assert.match(
-      program.heard,
-      /^HTTP\/1\.1 502 good\.example:443 cannot be reached: no connection was made\r\n/,
-    )
+    const { heard } = program
+    assert.match(heard, /^HTTP\/1\.1 502 good\.example:443 cannot be reached: no connection was made\r\n/)
     assert.deepEqual(scene.asked, ['good.example'])
     assert(scene.servers.every(({ socket }) => socket.destroyed))
   })
@@ -339,10 +334,8 @@ describe('a host', () => {
   test('with thousands of addresses is refused when the first ones are private, and nobody waits until all are looked at', async () => {
     const scene = new Scene()
     scene.addresses = [...Array.from({ length: 64 }, (_, i) => `10.0.0.${i}`), ADDRESS]
-    assert.match(
-      (await scene.ask(TUNNEL)).heard,
-      /^HTTP\/1\.1 403 good\.example:443 has no public address\r\n/,
-    )
+    const heard = (await scene.ask(TUNNEL)).heard
+    assert.match(heard, /^HTTP\/1\.1 403 good\.example:443 has no public address\r\n/)
     scene.addresses = scene.addresses.slice(1)
     await scene.ask(TUNNEL)
     assert.equal(scene.servers[0]?.to, `${ADDRESS}:443`)
@@ -392,8 +385,7 @@ describe('connections', () => {
     await settled()
     assert(programs.every(({ isDropped }) => isDropped))
     assert(scene.servers.every(({ socket }) => socket.destroyed))
-    const late = await scene.ask(TUNNEL)
-    assert(late.isDropped)
+    assert((await scene.ask(TUNNEL)).isDropped)
     assert.equal(scene.asked.length, 3)
   })
 

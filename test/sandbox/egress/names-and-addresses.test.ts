@@ -1,7 +1,7 @@
 // Names of hosts, lists of allowed hosts, and public addresses.
 
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { hostName, isAllowed, shownHosts } from '../../../src/sandbox/egress/allowed-hosts.js'
 import { isIn, ownNetworks } from '../../../src/sandbox/egress/dial.js'
 import { isPublicAddress } from '../../../src/text/address-kind.js'
@@ -34,40 +34,36 @@ const names: readonly (readonly [text: string, name: string | undefined])[] = [
 for (const [text, name] of names)
   test(`the name of a host in ${JSON.stringify(text.slice(0, 40))}`, () => assert.equal(hostName(text), name))
 
-describe('a list of hosts', () => {
-  const hosts = ['Example.com', '*.wild.example', 'api.example:8443', 'one.example:80']
-  const cases: readonly (readonly [host: string, port: number, has: boolean])[] = [
-    ['example.com', 443, true],
-    ['example.com', 80, false],
-    ['example.com', 8080, false],
-    ['www.example.com', 443, false],
-    ['notexample.com', 443, false],
-    ['a.wild.example', 443, true],
-    ['a.b.wild.example', 443, true],
-    ['wild.example', 443, false],
-    ['notwild.example', 443, false],
-    ['api.example', 8443, true],
-    ['api.example', 443, false],
-    ['one.example', 80, true],
-    ['one.example', 443, false],
-  ]
-  for (const [host, port, has] of cases)
-    test(`${has ? 'has' : 'has not'} ${host}:${port}`, () => {
-      assert.equal(isAllowed(hosts, { host, port }), has)
-    })
+const hosts = ['Example.com', '*.wild.example', 'api.example:8443', 'one.example:80']
+const named: readonly (readonly [host: string, port: number, has: boolean])[] = [
+  ['example.com', 443, true],
+  ['example.com', 80, false],
+  ['example.com', 8080, false],
+  ['www.example.com', 443, false],
+  ['notexample.com', 443, false],
+  ['a.wild.example', 443, true],
+  ['a.b.wild.example', 443, true],
+  ['wild.example', 443, false],
+  ['notwild.example', 443, false],
+  ['api.example', 8443, true],
+  ['api.example', 443, false],
+  ['one.example', 80, true],
+  ['one.example', 443, false],
+]
+for (const [host, port, has] of named)
+  test(`a list of hosts ${has ? 'has' : 'has not'} ${host}:${port}`, () =>
+    assert.equal(isAllowed(hosts, { host, port }), has))
 
-  test('is shown cut', () => {
-    const shown = shownHosts(Array.from({ length: 500 }, (_, at) => `h${at}.example`))
-    assert.equal(shown.length, 1001)
-  })
+test('a list of hosts is shown cut', () => {
+  const shown = shownHosts(Array.from({ length: 500 }, (_, at) => `h${at}.example`))
+  assert.equal(shown.length, 1001)
 })
 
-describe('an address', () => {
-  const open = words(`
+const open = words(`
     1.1.1.1 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0 169.253.255.255
     172.15.255.255 172.32.0.0 192.0.1.0 192.167.255.255 192.169.0.0 198.17.255.255 198.20.0.0
     223.255.255.255 168.63.129.15 2606:4700::1111 2001:200::1 2003::1 2a00:1450:4001::1`)
-  const closed = words(`
+const closed = words(`
     example.com 1.2.3 0.0.0.0 0.1.2.3 10.0.0.0 10.255.255.255 100.64.0.0 100.127.255.255 100.100.100.200
     127.0.0.1 127.255.255.254 169.254.0.0 169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.192
     192.0.2.1 192.88.99.1 192.168.0.1 198.18.0.1 198.19.255.255 198.51.100.7 203.0.113.7 224.0.0.1
@@ -76,10 +72,11 @@ describe('an address', () => {
     2001:0:4136:e378:8000:63bf:3fff:fdd2 2001:2::1 2001:10::1 2001:20::1 2001:db8::1 2002:7f00:1::
     2002:808:808::1 3fff::1 4000::1 5f00::1 fc00::1 fd00:ec2::254 fe80::1 fe80::1%eth0
     2606:4700::1111%eth0 fec0::1 ff02::1`)
-  for (const address of open) test(`${address} is public`, () => assert.equal(isPublicAddress(address), true))
-  for (const address of ['', ...closed])
-    test(`${address || 'without digits'} is not`, () => assert.equal(isPublicAddress(address), false))
-})
+for (const address of open)
+  test(`an address: ${address} is public`, () => assert.equal(isPublicAddress(address), true))
+for (const address of ['', ...closed])
+  test(`an address: ${address || 'without digits'} is not`, () =>
+    assert.equal(isPublicAddress(address), false))
 
 // A14: neighbours of the host are behind its firewall, even with public addresses.
 const networks = ownNetworks({

@@ -11,7 +11,6 @@ import type {
   Machine,
   MachineEnd,
   MachineSpec,
-  SandboxLanguage,
   SandboxRuntime,
 } from '../../../src/sandbox/runtime.js'
 import type { StateFolder } from '../../../src/sandbox/state-folder.js'
@@ -70,11 +69,9 @@ class LocalMachine implements Machine {
   constructor(runtime: Runtime, spec: MachineSpec, workspace: string) {
     this.#runtime = runtime
     this.#workspace = workspace
-    this.interpreter = [spec.interpreter ?? interpreterOf(spec.language)]
+    this.interpreter = [spec.interpreter ?? (spec.language === 'python' ? 'python3' : process.execPath)]
     this.#env = { PATH: runtime.env['PATH'] ?? '', ...spec.env }
-    this.ended = new Promise((resolve) => {
-      this.#end = resolve
-    })
+    this.ended = new Promise((resolve) => (this.#end = resolve))
   }
 
   run({ program, args }: GuestCommand): GuestProcess {
@@ -92,10 +89,6 @@ class LocalMachine implements Machine {
     await Promise.all(this.#running.values())
     this.#end({ reason: 'stopped', message: 'the session was stopped' })
   }
-}
-
-function interpreterOf(language: SandboxLanguage): string {
-  return language === 'python' ? 'python3' : process.execPath
 }
 
 /** A program that runs as a child of this process. */

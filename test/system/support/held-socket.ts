@@ -39,9 +39,7 @@ export class HeldSocket {
     this.#child = child
     this.#lines = lines
     this.port = port
-    child.stderr.on('data', (chunk: Buffer) => {
-      this.said = (this.said + chunk.toString()).slice(-20_000)
-    })
+    child.stderr.on('data', (chunk: Buffer) => (this.said = (this.said + chunk.toString()).slice(-20_000)))
   }
 
   /** The socket of a program; both are gone after the scope. */

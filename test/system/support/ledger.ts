@@ -48,13 +48,9 @@ export function wrongCalls(lines: readonly string[], calls: readonly Noted[]): s
     ...Array.from(runs.keys()).flatMap((n) => (made.has(n) ? [] : [`${n} was run, and no client made it`])),
     ...calls.flatMap(({ n, end }) => {
       if (end === 'answered') return runs.has(n) ? [] : [`${n} was answered and never run`]
-      return isEnding(end) ? [] : [`${n}: ${end}`]
+      return endings.some((each) => each === end) ? [] : [`${n}: ${end}`]
     }),
   ]
-}
-
-function isEnding(text: string): boolean {
-  return endings.some((each) => each === text)
 }
 
 /** The number of calls for each end. */

@@ -48,9 +48,7 @@ export class Restartable {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => {
-        this.said = (this.said + chunk.toString()).slice(-SAID_MAX)
-      })
+      stream.on('data', (chunk: Buffer) => (this.said = (this.said + chunk.toString()).slice(-SAID_MAX)))
     child.on('error', ({ message }) => (this.said += message))
     this.#child = child
     while (!(await accepts(this.port))) {

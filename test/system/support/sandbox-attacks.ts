@@ -44,30 +44,28 @@ export function sandboxAttacks(title: string, scene: SandboxScene): void {
   const machine = async (spec: Partial<MachineSpec> = {}, runtime?: SandboxRuntime): Promise<Machine> =>
     startedMachine(runtime ?? (await scene.bubblewrap()), { language: 'python', ...spec })
 
-  describe(`${title}: streams`, () => {
-    test('of output can be opened again by a program', async () => {
-      const inside = await machine()
-      const line = 'cat > /dev/stdout; echo err > /dev/stderr; readlink /proc/self/fd/1 >&2'
-      // More runs than pipes that a machine makes in advance.
-      for (let i = 0; i < 20; i++) {
-        const { stdout, stderr } = await ran(inside, shell(line), 'in\n')
-        assert.equal(stdout, 'in\n')
-        assert.match(stderr, /^err\n\/\.pipes\/\d+\.2\n$/)
-      }
-    })
+  test(`${title}: streams of output can be opened again by a program`, async () => {
+    const inside = await machine()
+    const line = 'cat > /dev/stdout; echo err > /dev/stderr; readlink /proc/self/fd/1 >&2'
+    // More runs than pipes that a machine makes in advance.
+    for (let i = 0; i < 20; i++) {
+      const { stdout, stderr } = await ran(inside, shell(line), 'in\n')
+      assert.equal(stdout, 'in\n')
+      assert.match(stderr, /^err\n\/\.pipes\/\d+\.2\n$/)
+    }
+  })
 
-    test('of a program that is left behind may be written to', async () => {
-      const inside = await machine()
-      const { stdout } = await ran(
-        inside,
-        shell(
-          '(while :; do echo more || echo failed > failed; sleep 0.01; echo x >> beats; done) & echo first',
-        ),
-      )
-      assert.match(stdout, /^(first|more)\n/)
-      await ran(inside, shell('while [ "$(wc -l < beats)" -lt 20 ]; do sleep 0.05; done'))
-      assert.equal((await ran(inside, shell('cat failed'))).stdout, '')
-    })
+  test(`${title}: streams of a program that is left behind may be written to`, async () => {
+    const inside = await machine()
+    const { stdout } = await ran(
+      inside,
+      shell(
+        '(while :; do echo more || echo failed > failed; sleep 0.01; echo x >> beats; done) & echo first',
+      ),
+    )
+    assert.match(stdout, /^(first|more)\n/)
+    await ran(inside, shell('while [ "$(wc -l < beats)" -lt 20 ]; do sleep 0.05; done'))
+    assert.equal((await ran(inside, shell('cat failed'))).stdout, '')
   })
 
   describe(`${title}: limits`, () => {
@@ -218,11 +216,8 @@ for name in ('mem', 'environ', 'syscall', 'maps', 'fd'):
       )
       const limits = `${64 * MiB} ${256 * MiB} ${48 + 24} 1024`
       const closed = ['mem', 'environ', 'syscall', 'maps', 'fd'].map((name) => `${name} refused\n`).join('')
-      assert.equal(
-        stdout.split('\n')[0]?.split(' ').toSorted().join(),
-        limits.split(' ').toSorted().join(),
-        stderr,
-      )
+      const found = stdout.split('\n')[0]?.split(' ').toSorted().join()
+      assert.equal(found, limits.split(' ').toSorted().join(), stderr)
       assert.equal(stdout.slice(stdout.indexOf('\n') + 1), closed, stderr)
     })
 
@@ -389,14 +384,9 @@ tried('folder', lambda: (os.mkdir('d'), os.chmod('d', 0o2775)))
     test('what could lead out is refused', async () => {
       const { stdout, stderr, code } = await ran(await machine(), python(systemCalls))
       assert.equal(code, 0, stderr)
-      assert.deepEqual(
-        stdout
-          .trim()
-          .split('\n')
-          .filter((line) => !line.endsWith(' refused')),
-        [],
-        stderr,
-      )
+      const lines = stdout.trim().split('\n')
+      const found = lines.filter((line) => !line.endsWith(' refused'))
+      assert.deepEqual(found, [], stderr)
       assert(stdout.split('\n').length > 18, stderr)
     })
 
@@ -500,8 +490,7 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
           const before = process.memoryUsage().rss
           await assert.rejects(async () => {
             const inside = await startedMachine(runtime, spec)
-            const program = inside.run(shell('true'))
-            await program.exited
+            await inside.run(shell('true')).exited
             throw new Error((await inside.ended).message)
           }, why)
           grown.push(Math.round((process.memoryUsage().rss - before) / MiB))
@@ -510,30 +499,28 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
       })
   })
 
-  describe(`${title}: volumes`, () => {
-    test('are seen, and not written to when they may only be read', async () => {
-      const hostPath = volume(scene, 'volume-ro')
-      const inside = await machine({ volumes: [{ hostPath, guestPath: '/data', isReadOnly: true }] })
-      const { stdout, stderr } = await ran(inside, shell('cat /data/file; echo x > /data/new'))
-      assert.equal(stdout, 'of the host\n')
-      assert.match(stderr, /Read-only file system/)
-    })
+  test(`${title}: volumes are seen, and not written to when they may only be read`, async () => {
+    const hostPath = volume(scene, 'volume-ro')
+    const inside = await machine({ volumes: [{ hostPath, guestPath: '/data', isReadOnly: true }] })
+    const { stdout, stderr } = await ran(inside, shell('cat /data/file; echo x > /data/new'))
+    assert.equal(stdout, 'of the host\n')
+    assert.match(stderr, /Read-only file system/)
+  })
 
-    test('are not taken when something else is in their place', async () => {
-      const hostPath = volume(scene, 'volume-swapped')
-      const runtime = await scene.bubblewrap()
-      const volumes = [{ hostPath, guestPath: '/data', isReadOnly: true }]
-      await (await machine({ volumes }, runtime)).stop()
-      renameSync(hostPath, `${hostPath}-away`)
-      symlinkSync('/etc', hostPath)
-      await assert.rejects(
-        machine({ volumes }, runtime),
-        (error) => error instanceof MachineStartError && !error.message.includes('/etc'),
-      )
-      rmSync(hostPath)
-      mkdirSync(hostPath)
-      await assert.rejects(machine({ volumes }, runtime), /not the folder that it was/)
-    })
+  test(`${title}: volumes are not taken when something else is in their place`, async () => {
+    const hostPath = volume(scene, 'volume-swapped')
+    const runtime = await scene.bubblewrap()
+    const volumes = [{ hostPath, guestPath: '/data', isReadOnly: true }]
+    await (await machine({ volumes }, runtime)).stop()
+    renameSync(hostPath, `${hostPath}-away`)
+    symlinkSync('/etc', hostPath)
+    await assert.rejects(
+      machine({ volumes }, runtime),
+      (error) => error instanceof MachineStartError && !error.message.includes('/etc'),
+    )
+    rmSync(hostPath)
+    mkdirSync(hostPath)
+    await assert.rejects(machine({ volumes }, runtime), /not the folder that it was/)
   })
 }
 

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import type { Child, Runtime, SpawnSpec } from '../../../src/runtime/runtime.js'
 import { Artifacts, listFiles, readFile, writeFile } from '../../../src/sandbox/files.js'
 import type { GuestProcess, Machine, MachineSpec } from '../../../src/sandbox/runtime.js'
@@ -105,54 +105,45 @@ export function sandboxDefences(title: string, scene: SandboxScene): void {
       assert.deepEqual([isSwapped, stdout], [true, hostPath])
     })
 
-  describe(`${title}: links that a program makes`, () => {
-    test('lead no client to a file of the host, nor a file of a client there', async () => {
-      const host = open(scene, 'linked')
-      const where = await inSession()
-      const line = `ln -s ${host}/secret link; ln -s ${host} folder; ln -s ${host} artifacts
+  test(`${title}: links that a program makes lead no client to the host, nor its file there`, async () => {
+    const host = open(scene, 'linked')
+    const where = await inSession()
+    const line = `ln -s ${host}/secret link; ln -s ${host} folder; ln -s ${host} artifacts
         ln -s /proc/1/root${host} root; ln -s ../../../../../..${host} up`
-      await ran(where.machine, shell(line))
-      const paths = [
-        'link',
-        'folder/secret',
-        'root/secret',
-        'up/secret',
-        'artifacts/secret',
-        `${host}/secret`,
-      ]
-      for (const path of paths) await assert.rejects(readFile(where, path, 0, 100), /no such file/, path)
-      for (const path of ['folder', 'root', 'up', 'artifacts', host])
-        await assert.rejects(listFiles(where, path), /no such folder/, path)
-      assert.deepEqual(await new Artifacts().newArtifacts(where), [])
-      for (const path of ['link', 'folder/new', 'root/new', 'up/new'])
-        await assert.rejects(writeFile(where, path, Buffer.from('x')), path)
-      await writeFile(where, `${host}/secret`, Buffer.from('in a folder of the machine'))
-      assertUntouched(host)
-    })
+    await ran(where.machine, shell(line))
+    const paths = ['link', 'folder/secret', 'root/secret', 'up/secret', 'artifacts/secret', `${host}/secret`]
+    for (const path of paths) await assert.rejects(readFile(where, path, 0, 100), /no such file/, path)
+    for (const path of ['folder', 'root', 'up', 'artifacts', host])
+      await assert.rejects(listFiles(where, path), /no such folder/, path)
+    assert.deepEqual(await new Artifacts().newArtifacts(where), [])
+    for (const path of ['link', 'folder/new', 'root/new', 'up/new'])
+      await assert.rejects(writeFile(where, path, Buffer.from('x')), path)
+    await writeFile(where, `${host}/secret`, Buffer.from('in a folder of the machine'))
+    assertUntouched(host)
+  })
 
-    test('in place of a folder, while a client looks, lead there neither', async () => {
-      const host = open(scene, 'swapped')
-      const where = await inSession()
-      const swaps = `while :; do mkdir -p artifacts; echo own > artifacts/secret; echo >> swaps; rm -rf artifacts
+  test(`${title}: links that a program makes while a client looks lead there neither`, async () => {
+    const host = open(scene, 'swapped')
+    const where = await inSession()
+    const swaps = `while :; do mkdir -p artifacts; echo own > artifacts/secret; echo >> swaps; rm -rf artifacts
         ln -sn ${host} artifacts; rm -f artifacts; done`
-      const swapping = where.machine.run(shell(swaps))
-      await ran(where.machine, shell('until [ -s swaps ]; do sleep 0.01; done'))
-      const read: string[] = []
-      for (let i = 0; i < 25; i++) {
-        await new Artifacts().newArtifacts(where)
-        await listFiles(where, 'artifacts').catch(() => [])
-        await writeFile(where, 'artifacts/new', Buffer.from('x')).catch(() => undefined)
-        const part = await readFile(where, 'artifacts/secret', 0, 100).catch(() => undefined)
-        if (part !== undefined) read.push(part.bytes.toString())
-      }
-      swapping.kill()
-      await swapping.exited
-      assert.deepEqual(
-        read,
-        read.filter((text) => text === 'own\n' || text === ''),
-      )
-      assertUntouched(host)
-    })
+    const swapping = where.machine.run(shell(swaps))
+    await ran(where.machine, shell('until [ -s swaps ]; do sleep 0.01; done'))
+    const read: string[] = []
+    for (let i = 0; i < 25; i++) {
+      await new Artifacts().newArtifacts(where)
+      await listFiles(where, 'artifacts').catch(() => [])
+      await writeFile(where, 'artifacts/new', Buffer.from('x')).catch(() => undefined)
+      const part = await readFile(where, 'artifacts/secret', 0, 100).catch(() => undefined)
+      if (part !== undefined) read.push(part.bytes.toString())
+    }
+    swapping.kill()
+    await swapping.exited
+    assert.deepEqual(
+      read,
+      read.filter((text) => text === 'own\n' || text === ''),
+    )
+    assertUntouched(host)
   })
 
   test(`${title}: the end of a call ends its programs that have left their parents and sessions, and no others`, async () => {

@@ -55,9 +55,7 @@ export async function connectProxy(
     socket.on('data', take)
   }
   const server: Server = tls === undefined ? createServer(come) : createTlsServer(tls, come)
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   scope.after(() => {
     for (const socket of sockets) socket.destroy()
     server.close()

@@ -104,17 +104,13 @@ export async function httpPair(scope: Scope, kind: HttpKind): Promise<HttpPair> 
     agent.destroy()
   })
   let isOpen = false
-  const client = new End(connection, () => {
-    isOpen = true
-  })
+  const client = new End(connection, () => (isOpen = true))
   send(client, bytesOf(INITIALIZE))
   await until(() => isOpen && server !== undefined)
   if (server === undefined) throw new Error('the front took no connection')
   const taken = server
   let isReady = false
-  taken.opening = () => {
-    isReady = true
-  }
+  taken.opening = () => (isReady = true)
   send(client, buildNotification('notifications/initialized'))
   // The front would drop messages before the client has opened its stream.
   await until(() => isReady && (!('busy' in taken.inner) || taken.inner.busy))

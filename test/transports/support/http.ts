@@ -87,9 +87,7 @@ export class ScriptedSession {
       oversize: () => undefined,
       drained: () => undefined,
       ended: () => undefined,
-      closed: () => {
-        this.closed = true
-      },
+      closed: () => (this.closed = true),
     })
   }
 
@@ -373,9 +371,7 @@ export class EventReader {
 
   constructor(response: IncomingMessage) {
     this.response = response
-    response.on('data', (chunk: Buffer) => {
-      this.#text += chunk.toString()
-    })
+    response.on('data', (chunk: Buffer) => (this.#text += chunk.toString()))
     response.on('error', () => undefined)
   }
 

@@ -84,9 +84,7 @@ export async function scripted(
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
   })
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const port = at(server.address(), 'port')
   const close = (): Promise<void> =>
     new Promise((resolve) => {
@@ -121,10 +119,7 @@ export class Heard {
       oversize: (id, bytes, isCall) => this.#note(() => this.oversize.push([id, bytes, isCall])),
       drained: () => this.#wake(),
       ended: () => {},
-      closed: (cause) =>
-        this.#note(() => {
-          this.closed = { cause }
-        }),
+      closed: (cause) => this.#note(() => (this.closed = { cause })),
       wire: (direction, bytes) => void this.wire.push(`${direction} ${Buffer.from(bytes).toString()}`),
     }
   }

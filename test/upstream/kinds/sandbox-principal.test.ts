@@ -1,7 +1,7 @@
 // The principal that the sandbox receives with a call does not depend on what the client has written.
 
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { splice } from '../../../src/jsonrpc/splice.js'
 import { Call } from '../../../src/calls/call.js'
 import { noCapabilities } from '../../../src/mcp/capabilities.js'
@@ -39,15 +39,12 @@ const cases: readonly (readonly [title: string, params: string, want: string])[]
   ['nothing but members of its era', `{"_meta":{${typed}}}`, `{"_meta":{${said}}}`],
 ]
 
-describe('a call to the sandbox', () => {
-  for (const [title, params, want] of cases)
-    test(`of a client that has written ${title} names its principal`, () => {
-      const call = callWith('tools/call', params)
-      const line = splice(call.frame.line, writer.edits(call)).toString()
-      assert.equal(line, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${want}}`)
-    })
-
-  test('names none where no session is meant', () => {
-    assert.deepEqual(writer.edits(callWith('tools/list', '{}')), [])
+for (const [title, params, want] of cases)
+  test(`a call to the sandbox of a client that has written ${title} names its principal`, () => {
+    const call = callWith('tools/call', params)
+    const line = splice(call.frame.line, writer.edits(call)).toString()
+    assert.equal(line, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${want}}`)
   })
-})
+
+test('a call to the sandbox names none where no session is meant', () =>
+  assert.deepEqual(writer.edits(callWith('tools/list', '{}')), []))

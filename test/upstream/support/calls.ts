@@ -28,12 +28,7 @@ export function callOf(
     settled = ignore,
     client = nobody,
     meta = '',
-  }: {
-    method?: string
-    settled?: (outcome: Outcome) => void
-    client?: ClientPort
-    meta?: string
-  } = {},
+  }: { method?: string; settled?: (outcome: Outcome) => void; client?: ClientPort; meta?: string } = {},
 ): Call {
   const line = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{${meta}"name":"t","uri":"it://r"}}`
   const frame = readFrame(toLine(line))

@@ -65,9 +65,7 @@ export class FakeChild implements Child {
     this.command = command
     this.startedAt = startedAt
     this.#script = script
-    this.exited = new Promise((resolve) => {
-      this.#exit = resolve
-    })
+    this.exited = new Promise((resolve) => (this.#exit = resolve))
     this.stdin.on('data', (chunk: Buffer) => {
       const lines = `${this.#unfinished}${chunk.toString()}`.split('\n')
       this.#unfinished = lines.pop() ?? ''
