@@ -20,11 +20,7 @@ export interface ResponseOwner {
   lost(exchange: ClientExchange, line: HttpLine | undefined): void
 }
 
-export interface Answer {
-  readonly status: number
-  readonly text: string
-  readonly upTo: number
-}
+export type Answer = { readonly status: number; readonly text: string; readonly upTo: number }
 
 /** The request carries a message, or opens a stream. */
 export class ClientExchange implements Asked {

@@ -152,7 +152,6 @@ export class ClientInbox {
     const waiting = this.#waiting.get(rawId(text) ?? '') ?? []
     return waiting.some(({ entry }) => entry.root !== undefined && entry.root !== entry)
   }
-
   /** The messages of one process reach a client in order. */
   #inOrder(text: string, { stream }: Source): void {
     const stamp = stampIn(text)
@@ -251,9 +250,8 @@ export class ClientInbox {
   #question(method: string, id: string, text: string): void {
     const { plan } = this.#client
     const capability = neededFor(method)
-    if (!plan.capabilities.some((name) => name === capability)) {
+    if (!plan.capabilities.some((name) => name === capability))
       this.#ledger.fail('not-declared', `${plan.name} is asked: ${text}`)
-    }
     const [nonce = ''] = noncesIn(text)
     if (isConsent(parse(text))) return this.#consent(id, nonce)
     this.#ledger.asked(nonce, plan.answerMs)

@@ -82,9 +82,7 @@ export interface HttpParts {
   readonly http: HttpPlan
 }
 
-export interface WireParts extends HttpParts {
-  readonly inbox: ClientInbox
-}
+export type WireParts = HttpParts & { readonly inbox: ClientInbox }
 
 /** The time limit for a stalled body, and the time until the proxy applies it. */
 const HALF_BODY_MS = 20_000

@@ -15,9 +15,7 @@ import type { SimContext } from './byte-flow.js'
 import type { Random } from './random.js'
 
 const GRACE_MS = 3000
-
 const AGAIN_MS = 1000
-
 const STATE_KEY = 'the key of all instances'
 
 export class Instances {

@@ -10,12 +10,11 @@ import type { Entry } from './ledger.js'
 import { START_MS, type ServerPlan } from './plan.js'
 import { type ServerFacts, type SimServer, lists } from './server.js'
 import type { World } from './world.js'
-import { toolsOf } from './list-watch.js'
+import { TOOLS } from './list-watch.js'
 import { setOf } from './script.js'
 
 /** Enough processes for every client at every server, and for those that are being replaced. */
 const ENOUGH = 64
-
 const RECOVERY_MS = 60_000
 
 /**
@@ -28,7 +27,6 @@ const TRIES_MS = [37_000, 13_000] as const
 
 /** How often a call that another instance serves crosses the way to the store. */
 const ASKED_TIMES = 8
-
 const SPACE_MS = 1000
 
 /** A little longer than a call waits for its client. */
@@ -135,11 +133,7 @@ function newcomer(world: World): SimClient[] {
   return world.plan.clients.slice(0, 1).map((plan) => world.attach({ ...plan, manners: 'proper' }))
 }
 
-interface Try {
-  readonly client: SimClient
-  readonly facts: ServerFacts
-  readonly entry: Entry
-}
+type Try = { readonly client: SimClient; readonly facts: ServerFacts; readonly entry: Entry }
 
 function tries(world: World, clients: readonly SimClient[]): Try[] {
   return clients
@@ -304,9 +298,6 @@ function judgeEnded(world: World): void {
 // of one more change.
 
 const NEWS_MS = 3000
-
-const LIST_CHANGED = 'notifications/tools/list_changed'
-
 /** A change that must reach a client once more. */
 interface News {
   readonly check: 'stale-list' | 'not-updated'
@@ -346,7 +337,7 @@ function newsOf(world: World, client: SimClient, servers: readonly SimServer[]):
   const isReady = plan.manners !== 'session' && lists.has('tools/list')
   const isTold = isReady && servers.some((server) => mustHear(world, client, server))
   const what = `${name} was not told that there are more tools`
-  const tools = { check: 'stale-list', what, count: () => lists.told(LIST_CHANGED) } as const
+  const tools = { check: 'stale-list', what, count: () => lists.told(TOOLS) } as const
   const updates = resourcesOf(world, servers)
     .filter((uri) => client.followed.has(uri) && !client.unfollowed.has(uri))
     .map((uri) => notUpdated(`${name} follows`, uri, () => inbox.updates(uri)))
@@ -354,14 +345,13 @@ function newsOf(world: World, client: SimClient, servers: readonly SimServer[]):
 }
 
 function listenedBy(world: World, { inbox }: SimClient, servers: readonly SimServer[]): News[] {
-  return inbox.listens.open.flatMap((listen) => {
-    const { entry, heard, news } = listen
+  return inbox.listens.open.flatMap(({ entry, heard, news }) => {
     if (heard === undefined) return []
     const updates = resourcesOf(world, servers)
       .filter((uri) => heard.uris.includes(uri))
       .map((uri) => notUpdated(`${entry.nonce} listens for`, uri, () => news.get(uri) ?? 0))
     const what = `${entry.nonce} was not told that there are more tools`
-    const tools = { check: 'stale-list', what, count: () => toolsOf(listen) } as const
+    const tools = { check: 'stale-list', what, count: () => news.get(TOOLS) ?? 0 } as const
     return heard.hasTools && servers.some(isOfAll) ? [...updates, tools] : updates
   })
 }

@@ -8,11 +8,7 @@ import { clientOf } from './json.js'
 import type { Head } from './request-meta.js'
 import { type ClientPlan, TOTAL } from './plan.js'
 
-export interface Failure {
-  readonly check: Check
-  readonly what: string
-  readonly at: number
-}
+export type Failure = { readonly check: Check; readonly what: string; readonly at: number }
 
 export interface Job {
   /** The server runs, and it has not been asked to end. */

@@ -55,16 +55,9 @@ export type FaultPlace = 'stdio' | 'http' | 'proxy'
 export type FaultName = keyof typeof faultRows
 export type PhaseName = keyof typeof phaseRows
 
-export interface Fault {
-  readonly name: FaultName
-  readonly place: FaultPlace
-  readonly what: string
-}
+export type Fault = { readonly name: FaultName; readonly place: FaultPlace; readonly what: string }
 
-export interface Phase {
-  readonly name: PhaseName
-  readonly when: string
-}
+export type Phase = { readonly name: PhaseName; readonly when: string }
 
 const isFault = (name: string): name is FaultName => name in faultRows
 const isPhase = (name: string): name is PhaseName => name in phaseRows

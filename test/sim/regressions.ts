@@ -9,10 +9,7 @@ import { root } from '../support/source-text.js'
 import { plainClient, plainPlan, plainServer } from './plain-plan.js'
 import type { ClientPlan, Plan, ServerPlan } from './plan.js'
 
-export interface Regression {
-  readonly what: string
-  readonly plan: Plan
-}
+export type Regression = { readonly what: string; readonly plan: Plan }
 
 interface Line {
   readonly what: string

@@ -15,20 +15,11 @@ export interface ToAsk {
 }
 
 /** The same after a client has returned; `missing` are the unanswered questions. */
-export interface Returned extends ToAsk {
-  readonly missing: readonly Question[]
-}
+export type Returned = ToAsk & { readonly missing: readonly Question[] }
 
-interface Question {
-  readonly key: string
-  readonly capability: string
-  readonly mark: string
-}
+type Question = { readonly key: string; readonly capability: string; readonly mark: string }
 
-interface Round extends ToAsk {
-  readonly nonce: string
-  readonly asked: readonly Question[]
-}
+type Round = ToAsk & { readonly nonce: string; readonly asked: readonly Question[] }
 
 interface Came {
   readonly instance: string

@@ -58,7 +58,6 @@ function everywhere(plan: Plan, client: Partial<ClientPlan>, server: Partial<Ser
 // The report about a failing seed.
 
 const TRACE_MAX = 120
-
 const AFTER_MS = 5
 
 /** A shrunk plan, and its trace up to the first failure. */

@@ -12,9 +12,7 @@ import { headLines, isWrongHead, namedIn } from './request-meta.js'
 
 /** The proxy notices a closed connection within this time. */
 const SEEN_MS = 5000
-
 const ACCEPT = 'application/json, text/event-stream'
-
 const MISMATCH = -32020
 
 const badRequests: readonly number[] = [-32020, -32021, -32022, -32600, -32700]
