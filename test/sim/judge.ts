@@ -44,15 +44,12 @@ export function judge(world: World): void {
   if (world.plan.limits.processesMax >= ENOUGH) recover(world)
   else world.pass(RECOVERY_MS)
   if (world.plan.front !== undefined) judgeFront(world)
-  judgeParked(world)
+  // A call whose client has not come back by the end of the parking time must be given up.
+  if (world.plan.clients.some(({ sets }) => sets !== undefined)) {
+    world.pass(PARKED_MS)
+    world.host.ledger.parkedLeft()
+  }
   closeAll(world)
-}
-
-/** A call whose client has not come back by the end of the parking time must be given up. */
-function judgeParked(world: World): void {
-  if (!world.plan.clients.some(({ sets }) => sets !== undefined)) return
-  world.pass(PARKED_MS)
-  world.host.ledger.parkedLeft()
 }
 
 export function closeAll(world: World): void {
@@ -352,7 +349,11 @@ function listenedBy(world: World, { inbox }: SimClient, servers: readonly SimSer
       .map((uri) => notUpdated(`${entry.nonce} listens for`, uri, () => news.get(uri) ?? 0))
     const what = `${entry.nonce} was not told that there are more tools`
     const tools = { check: 'stale-list', what, count: () => news.get(TOOLS) ?? 0 } as const
-    return heard.hasTools && servers.some(isOfAll) ? [...updates, tools] : updates
+    // Each such request covers the lists of a server that never has sessions.
+    const isOfAll = servers.some(
+      ({ facts: { plan } }) => plan.isStateless === true && plan.protocol !== 'auto',
+    )
+    return heard.hasTools && isOfAll ? [...updates, tools] : updates
   })
 }
 
@@ -363,11 +364,6 @@ function notUpdated(who: string, uri: string, count: () => number): News {
 function resourcesOf({ host }: World, servers: readonly SimServer[]): string[] {
   const names = servers.map(({ facts }) => facts.plan.name)
   return names.filter((name) => !host.ledger.replaced.has(name)).map((name) => `sim://${name}/a`)
-}
-
-/** Each `subscriptions/listen` request covers the lists of this server. */
-function isOfAll({ facts: { plan } }: SimServer): boolean {
-  return plan.isStateless === true && plan.protocol !== 'auto'
 }
 
 /** Methods that do not start a process for a single client. */
@@ -387,11 +383,12 @@ function mustHear(world: World, client: SimClient, { facts, scripts }: SimServer
   if (isForEach && facts.plan.protocol === 'auto') return false
   if (!isAlone(client, facts.plan) || world.plan.ownStart === 'with-client') return true
   // The process that served the client may be the one for its requests without a session.
-  if (isWithoutSession(world, client)) return false
+  const sent = world.host.ledger.all.filter((entry) => entry.client === client.name)
+  if (sent.some(({ root }) => root !== undefined)) return false
   if (up.some((script) => script.serves(client.name))) return true
   const own = setOf(client.plan.capabilities)
   const isShown = ['', own].every((set) => up.some(({ declared }) => declared === set))
-  return isShown && isIn('auto', facts.plan) && isQuiet(world, client)
+  return isShown && isIn('auto', facts.plan) && sent.every(({ method }) => quiet.has(method))
 }
 
 function isAlone({ plan }: SimClient, server: ServerPlan): boolean {
@@ -405,13 +402,4 @@ function isAlone({ plan }: SimClient, server: ServerPlan): boolean {
 /** Sessions over HTTP always use `auto`. */
 function isIn(isolation: ServerPlan['isolation'], server: ServerPlan): boolean {
   return (server.kind === 'http' ? 'auto' : server.isolation) === isolation
-}
-
-function isWithoutSession({ host }: World, { name }: SimClient): boolean {
-  return host.ledger.all.some(({ client, root }) => client === name && root !== undefined)
-}
-
-function isQuiet({ host }: World, { name }: SimClient): boolean {
-  const own = host.ledger.all.filter((entry) => entry.client === name)
-  return own.every(({ method }) => quiet.has(method))
 }

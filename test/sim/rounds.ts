@@ -59,7 +59,8 @@ export class Rounds {
   /** The round that a request continues. Undefined for the first request of a call. */
   returned(came: Came): Returned | undefined {
     const { instance, about, nonce, message, text } = came
-    const state = stateIn(text)
+    const written = /"requestState":("(?:[^"\\]|\\.)*")/.exec(text)?.[1]
+    const state = written === undefined ? undefined : decoded(written)
     const responses = at(message, 'params', 'inputResponses')
     if (state === undefined && responses === undefined) return undefined
     const given = typeof responses === 'object' && responses !== null ? Object.entries(responses) : []
@@ -124,11 +125,6 @@ export class Rounds {
   }
 }
 
-function stateIn(text: string): string | undefined {
-  const state = /"requestState":("(?:[^"\\]|\\.)*")/.exec(text)?.[1]
-  return state === undefined ? undefined : decoded(state)
-}
-
 function decoded(state: string): string {
   return String(JSON.parse(state))
 }
@@ -144,9 +140,7 @@ const methods: Readonly<Record<string, string>> = {
   roots: 'roots/list',
 }
 
-export function methodOf(capability: string): string {
-  return methods[capability] ?? ''
-}
+export const methodOf = (capability: string): string => methods[capability] ?? ''
 
 export function neededFor(method: string): string | undefined {
   return Object.keys(methods).find((capability) => methods[capability] === method)

@@ -48,6 +48,9 @@ export class StartWatch {
     const calls = this.#ledger.all.filter(
       ({ service, executed }) => service === name && (executed > 0 || unread > 0),
     )
+    // The proxy gives calls up too. The server may learn that before a client that does not read.
+    const isGivenUp = ({ givenUpAt, cancelledAt, excused, job }: Entry): boolean =>
+      givenUpAt !== undefined || cancelledAt !== undefined || excused || job?.cancelled === true
     const isInDoubt = isolation === 'shared' && calls.some(isGivenUp)
     const begun = calls.filter(({ answers, executed }) => answers.length === 0 && executed > 0)
     return isInDoubt ? Math.min(processes, begun.length + unread) : 0
@@ -57,11 +60,6 @@ export class StartWatch {
   get #generations(): number {
     return 1 + (this.#ledger.reloads.get(this.#plan.name) ?? 0)
   }
-}
-
-/** The proxy gives calls up too. The server may learn that before a client that does not read. */
-function isGivenUp({ givenUpAt, cancelledAt, excused, job }: Entry): boolean {
-  return givenUpAt !== undefined || cancelledAt !== undefined || excused || job?.cancelled === true
 }
 
 /**
