@@ -44,7 +44,7 @@ export const rawSubscription: typeof rawId = raw(SUBSCRIPTION)
 
 /** Every nonce in a text, at any depth: `n:c3-17;`. */
 export function noncesIn(text: string): string[] {
-  if (!text.includes('n:')) return NONE
+  if (!text.includes('n:')) return []
   return [...text.matchAll(/n:([a-z]\d+-\d+);/g)].map(([, nonce]) => nonce ?? '')
 }
 
@@ -57,5 +57,3 @@ export function stampIn(text: string): { readonly speaker: string; readonly coun
   const [, speaker, count] = /@([a-z]\d+[#~]\d+)\/(\d+);/.exec(text) ?? []
   return speaker === undefined ? undefined : { speaker, count: Number(count) }
 }
-
-const NONE: string[] = []

@@ -18,10 +18,7 @@ const faultRows = {
   'duplicate-response': ['stdio', 'the next answer is given twice'],
   'wrong-id': ['stdio', 'the next answer has an id that nobody asked with'],
   'enoent-on-restart': ['stdio', 'the process ends, and its command is not found when it is started again'],
-  'rst-before-headers': [
-    'http',
-    'the connection is reset after the request, before the first byte of a response',
-  ],
+  'rst-before-headers': ['http', 'the connection is reset before the first byte of a response'],
   'rst-mid-headers': ['http', 'the connection is reset within the headers'],
   'rst-mid-body': ['http', 'the connection is reset within a JSON body'],
   'rst-mid-event': ['http', 'the connection is reset within an event'],

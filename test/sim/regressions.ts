@@ -19,13 +19,8 @@ interface Line {
   }
 }
 
-export const regressions: readonly Regression[] = readFileSync(
-  join(root, 'test/sim/regressions.jsonl'),
-  'utf8',
-)
-  .trimEnd()
-  .split('\n')
-  .map(regressionOf)
+const lines = readFileSync(join(root, 'test/sim/regressions.jsonl'), 'utf8').trimEnd().split('\n')
+export const regressions: readonly Regression[] = lines.map(regressionOf)
 
 export function regressionOf(text: string): Regression {
   const { what, plan }: Line = JSON.parse(text)

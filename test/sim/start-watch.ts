@@ -21,6 +21,7 @@ export class StartWatch {
     this.#ledger = ledger
   }
 
+  /** A process ended without being asked to, or could not be started. */
   crashed(): void {
     const { now, come } = this.#ledger
     this.#crashes = [...this.#crashes.filter((at) => now - at < MINUTE_MS), now]
