@@ -144,9 +144,7 @@ export class ClientExchange implements Asked {
   }
 }
 
-export function isGarbage({ text }: Said): boolean {
-  return !/[}\]]$/.test(text)
-}
+export const isGarbage = ({ text }: Said): boolean => !/[}\]]$/.test(text)
 
 /** A client that leaves expects no more answers. */
 export function release(inbox: ClientInbox): void {

@@ -294,9 +294,7 @@ function chosenOf(waiting: readonly Waiting[], text: string, ok: boolean): Waiti
   return calls.find(({ entry }) => entry.cancelledAt === undefined) ?? calls[0] ?? waiting[0]
 }
 
-function isPing({ entry }: Waiting): boolean {
-  return entry.method === 'ping'
-}
+const isPing = ({ entry }: Waiting): boolean => entry.method === 'ping'
 
 // How results and errors look in each era (MCP 2026-07-28, Overview: results, errors).
 

@@ -169,9 +169,10 @@ export class HttpWire implements ClientWire, ResponseOwner {
     if (this.#requests.isOver) return this.#ended(status)
     if (status === 409 || (status === 503 && context.ledger.isDisturbed))
       return this.#requests.later(() => (exchange === this.#aside ? this.#listen() : this.#resume(exchange)))
-    const isOver = ({ cancelledAt, answers }: Entry): boolean =>
-      cancelledAt !== undefined || answers.length > 0
-    if (status === 204 && exchange.entries.every(isOver)) return
+    const isOver = exchange.entries.every(
+      ({ cancelledAt, answers }) => cancelledAt !== undefined || answers.length > 0,
+    )
+    if (status === 204 && isOver) return
     exchange.excuse()
     // A client without the answer to its `initialize` cannot continue.
     if (http.session && this.#count === 1) this.#gone()

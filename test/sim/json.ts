@@ -48,9 +48,7 @@ export function noncesIn(text: string): string[] {
   return [...text.matchAll(/n:([a-z]\d+-\d+);/g)].map(([, nonce]) => nonce ?? '')
 }
 
-export function clientOf(nonce: string): string {
-  return nonce.split('-')[0] ?? ''
-}
+export const clientOf = (nonce: string): string => nonce.split('-')[0] ?? ''
 
 /** The sender of a message, and the number of the message: `@s0#4/12;`. */
 export function stampIn(text: string): { readonly speaker: string; readonly count: number } | undefined {

@@ -472,14 +472,10 @@ function isAltered(entry: Entry, text: string, reply: string): boolean {
 }
 
 /** The proxy replaces the state of the server by its own. */
-function stateless(text: string): string {
-  return text.replace(/,?"requestState":"(?:[^"\\]|\\.)*"/, '')
-}
+const stateless = (text: string): string => text.replace(/,?"requestState":"(?:[^"\\]|\\.)*"/, '')
 
 function askedMs({ askedAt, askedMs: before }: Entry, now: number): number {
   return before + now - (askedAt ?? now)
 }
 
-function isAsked(text: string): boolean {
-  return text.includes('"resultType":"input_required"')
-}
+const isAsked = (text: string): boolean => text.includes('"resultType":"input_required"')

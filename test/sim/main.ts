@@ -68,9 +68,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-function run(plan: Plan): Promise<Outcome> {
-  return inTurn(() => simulate(plan))
-}
+const run = (plan: Plan): Promise<Outcome> => inTurn(() => simulate(plan))
 
 function show(outcome: Outcome, trace: boolean): void {
   const { requests, results, trace: all, failures } = outcome

@@ -67,9 +67,7 @@ function compare(ledger: Ledger, nonce: string, entries: readonly Entry[], lines
   if (lines.length > entries.length) ledger.fail('wrong-audit', `${nonce} has ${lines.length} lines`)
 }
 
-function textOf({ answers: [answer] }: Entry): string {
-  return answer?.text ?? 'no answer'
-}
+const textOf = ({ answers: [answer] }: Entry): string => answer?.text ?? 'no answer'
 
 function endOf({ ok, text }: Entry['answers'][number]): End {
   if (!ok) return 'error'

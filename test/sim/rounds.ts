@@ -125,9 +125,7 @@ export class Rounds {
   }
 }
 
-function decoded(state: string): string {
-  return String(JSON.parse(state))
-}
+const decoded = (state: string): string => String(JSON.parse(state))
 
 // Questions of scripted servers. Each has a mark, which shows what an answer belongs to.
 
@@ -147,13 +145,9 @@ export function neededFor(method: string): string | undefined {
 }
 
 /** Appears in one question and in its answer only. */
-export function markOf(name: string): string {
-  return `mark:${name};`
-}
+export const markOf = (name: string): string => `mark:${name};`
 
-export function markIn(text: string): string | undefined {
-  return /mark:[a-z]\d+[#~]\d+-\d+;/.exec(text)?.[0]
-}
+export const markIn = (text: string): string | undefined => /mark:[a-z]\d+[#~]\d+-\d+;/.exec(text)?.[0]
 
 /** Params that identify the question even without the parts that only sessions have. */
 export function questionParams(capability: string, about: string): string {

@@ -341,9 +341,7 @@ export class Script {
 }
 
 /** A key for clients with the same capabilities. */
-export function setOf(capabilities: readonly string[]): string {
-  return capabilities.toSorted().join(' ')
-}
+export const setOf = (capabilities: readonly string[]): string => capabilities.toSorted().join(' ')
 
 /** The call that a read belongs to, and the number that determines its questions. */
 function asksIn(message: unknown): { nonce: string; n: number } | undefined {

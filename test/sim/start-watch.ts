@@ -1,6 +1,6 @@
 // Checks that a server is not started too often, and that not too many of its processes run.
 
-import type { Entry, Ledger } from './ledger.js'
+import type { Ledger } from './ledger.js'
 import type { ClientPlan, ServerPlan } from './plan.js'
 
 const MINUTE_MS = 60_000
@@ -50,9 +50,11 @@ export class StartWatch {
       ({ service, executed }) => service === name && (executed > 0 || unread > 0),
     )
     // The proxy gives calls up too. The server may learn that before a client that does not read.
-    const isGivenUp = ({ givenUpAt, cancelledAt, excused, job }: Entry): boolean =>
-      givenUpAt !== undefined || cancelledAt !== undefined || excused || job?.cancelled === true
-    const isInDoubt = isolation === 'shared' && calls.some(isGivenUp)
+    const isAnyGivenUp = calls.some(
+      ({ givenUpAt, cancelledAt, excused, job }) =>
+        givenUpAt !== undefined || cancelledAt !== undefined || excused || job?.cancelled === true,
+    )
+    const isInDoubt = isolation === 'shared' && isAnyGivenUp
     const begun = calls.filter(({ answers, executed }) => answers.length === 0 && executed > 0)
     return isInDoubt ? Math.min(processes, begun.length + unread) : 0
   }
