@@ -23,10 +23,7 @@ export interface SimContext {
   readonly wrong: Wrong
 }
 
-export interface FlowSink {
-  bytes(chunk: Buffer): void
-  end(): void
-}
+export type FlowSink = { bytes(chunk: Buffer): void; end(): void }
 
 export class ByteFlow {
   readonly name: string
@@ -247,11 +244,7 @@ export class ReadableEnd {
   }
 }
 
-interface Mark {
-  readonly end: number
-  readonly read: () => void
-  arrives: (() => void) | undefined
-}
+type Mark = { readonly end: number; readonly read: () => void; arrives: (() => void) | undefined }
 
 export function systemError(code: string, message: string): Error {
   return Object.assign(new Error(message), { code })

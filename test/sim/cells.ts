@@ -16,7 +16,6 @@ import { World } from './world.js'
 const KiB = 1024
 
 const LASTS_MS = 4000
-
 const CONCURRENCY_OVER_HTTP = 64
 
 export function simulateCell(fault: Fault, phase: Phase, seed: number): Outcome {

@@ -3,7 +3,6 @@
 
 import type { ClientInbox } from './client-inbox.js'
 import type { Said } from './client.js'
-import type { SimFront } from './front.js'
 import { EventReader, type ToldEvent } from './http-reader.js'
 import type { Asked, Asking, HttpLine, HttpRequests, WireParts } from './http-requests.js'
 import type { Entry } from './ledger.js'
@@ -20,11 +19,7 @@ export interface ResponseOwner {
   lost(exchange: ClientExchange, line: HttpLine | undefined): void
 }
 
-export interface Answer {
-  readonly status: number
-  readonly text: string
-  readonly upTo: number
-}
+export type Answer = { readonly status: number; readonly text: string; readonly upTo: number }
 
 /** The request carries a message, or opens a stream. */
 export class ClientExchange implements Asked {
@@ -133,9 +128,10 @@ export class ClientExchange implements Asked {
   /** The response is the only answer to its requests. */
   refuse(answer: Answer): void {
     const { front, context, inbox } = this.#parts
+    // Other bodies may take all the memory.
+    const isCrowded = front.crowds && answer.text.includes('Too many large messages')
     for (const entry of this.entries) {
-      entry.mustSucceed &&=
-        !isCrowded(answer, front) && !(context.ledger.isDisturbed && answer.status === 503)
+      entry.mustSucceed &&= answer.status !== 503 || !(isCrowded || context.ledger.isDisturbed)
       inbox.refused(entry, `HTTP ${answer.status} ${answer.text}`)
     }
   }
@@ -148,14 +144,7 @@ export class ClientExchange implements Asked {
   }
 }
 
-export function isGarbage({ text }: Said): boolean {
-  return !/[}\]]$/.test(text)
-}
-
-/** Other bodies take all the memory. */
-function isCrowded({ status, text }: Answer, { crowds }: SimFront): boolean {
-  return crowds && status === 503 && text.includes('Too many large messages')
-}
+export const isGarbage = ({ text }: Said): boolean => !/[}\]]$/.test(text)
 
 /** A client that leaves expects no more answers. */
 export function release(inbox: ClientInbox): void {

@@ -152,7 +152,6 @@ export class ClientInbox {
     const waiting = this.#waiting.get(rawId(text) ?? '') ?? []
     return waiting.some(({ entry }) => entry.root !== undefined && entry.root !== entry)
   }
-
   /** The messages of one process reach a client in order. */
   #inOrder(text: string, { stream }: Source): void {
     const stamp = stampIn(text)
@@ -251,9 +250,8 @@ export class ClientInbox {
   #question(method: string, id: string, text: string): void {
     const { plan } = this.#client
     const capability = neededFor(method)
-    if (!plan.capabilities.some((name) => name === capability)) {
+    if (!plan.capabilities.some((name) => name === capability))
       this.#ledger.fail('not-declared', `${plan.name} is asked: ${text}`)
-    }
     const [nonce = ''] = noncesIn(text)
     if (isConsent(parse(text))) return this.#consent(id, nonce)
     this.#ledger.asked(nonce, plan.answerMs)
@@ -296,9 +294,7 @@ function chosenOf(waiting: readonly Waiting[], text: string, ok: boolean): Waiti
   return calls.find(({ entry }) => entry.cancelledAt === undefined) ?? calls[0] ?? waiting[0]
 }
 
-function isPing({ entry }: Waiting): boolean {
-  return entry.method === 'ping'
-}
+const isPing = ({ entry }: Waiting): boolean => entry.method === 'ping'
 
 // How results and errors look in each era (MCP 2026-07-28, Overview: results, errors).
 

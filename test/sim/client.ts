@@ -53,10 +53,7 @@ export interface Asking {
   readonly meta?: RequestMeta | undefined
 }
 
-export interface Waiting {
-  readonly entry: Entry
-  next?: (ok: boolean, text: string) => void
-}
+export type Waiting = { readonly entry: Entry; next?: (ok: boolean, text: string) => void }
 
 export class SimClient {
   readonly name: string
@@ -128,7 +125,7 @@ export class SimClient {
     made?: (waiting: Waiting) => void,
   ): { readonly entry: Entry; readonly text: string } {
     const nonce = `${this.name}-${++this.#count}`
-    const [count, id] = [this.#count, spelt(spelling, this.#count)]
+    const [count, id] = [this.#count, spelt[spelling](this.#count)]
     const entry = this.#sent({ nonce, id, method, service, budgetMs, mustSucceed })
     if (meta !== undefined) {
       entry.root = meta.root ?? entry
@@ -249,15 +246,9 @@ export class SimClient {
   }
 }
 
-function spelt(spelling: Spelling, count: number): string {
-  switch (spelling) {
-    case 'number':
-      return String(count)
-    case 'string':
-      return `"${count}"`
-    case 'decimal':
-      return `${count}.0`
-    case 'text':
-      return `"é${count}\\u0041"`
-  }
+const spelt: Readonly<Record<Spelling, (count: number) => string>> = {
+  number: String,
+  string: (count) => `"${count}"`,
+  decimal: (count) => `${count}.0`,
+  text: (count) => `"é${count}\\u0041"`,
 }

@@ -5,11 +5,7 @@ import type { Timer } from '../../src/runtime/runtime.js'
 /** After the proxy has closed, no timers of `proxy` may remain. */
 type TimerOwner = 'proxy' | 'world'
 
-interface Due {
-  readonly at: number
-  readonly owner: TimerOwner
-  fire: (() => void) | undefined
-}
+type Due = { readonly at: number; readonly owner: TimerOwner; fire: (() => void) | undefined }
 
 export class Clock {
   /** In reverse order. Timers of one moment fire in the order in which they were set. */

@@ -33,9 +33,15 @@ export function configurationOf(
   changes: ReadonlyMap<string, ReloadKind> = new Map(),
 ): ConfigurationJson {
   const kept = servers.filter(({ name }) => changes.get(name) !== 'removed')
-  const mcpServers = Object.fromEntries(
-    kept.map((server) => [server.name, withChange(serverOf(server), server, changes.get(server.name))]),
-  )
+  const changed = kept.map((server) => {
+    const change = changes.get(server.name)
+    const timed = change === 'retimed' && { timeout: server.timeoutMs + 1 }
+    return [
+      server.name,
+      { ...serverOf(server), ...timed, ...(change === 'described' && { describe: false }) },
+    ]
+  })
+  const mcpServers = Object.fromEntries(changed)
   return { startupGraceMs: GRACE_MS, mcpServers, ...(seed % 2 === 1 && { limits: [ample] }) }
 }
 
@@ -80,25 +86,16 @@ function serverOf(plan: ServerPlan): ServerJson {
   return { command: 'sim', args: [name], ...both, ...shape, ...times, ...idle }
 }
 
-function withChange(server: ServerJson, plan: ServerPlan, change: ReloadKind | undefined): ServerJson {
-  if (change === 'retimed') return { ...server, timeout: plan.timeoutMs + 1 }
-  return change === 'described' ? { ...server, describe: false } : server
-}
-
 export function limitsOf(plan: LimitsPlan): Limits {
   const { lineBytesMax, backlogBytesHigh, backlogBytesMax, inflightMax, callsMax } = plan
   const { queueMax, outgoingBytesMax, processesMax } = plan
   const { session, upstream } = defaults
   const lines = { lineBytesMax, backlogBytesHigh }
-  const [inner, outer] = [
-    { ...session.ndjson, ...lines },
-    { ...upstream.ndjson, ...lines },
-  ]
   const ofServers = { inflightMax, queueMax, outgoingBytesMax, processesMax }
   return {
     ...defaults,
-    session: { ...session, ndjson: inner, inflightMax, callsMax, backlogBytesMax },
-    upstream: { ...upstream, ndjson: outer, ...ofServers },
+    session: { ...session, ndjson: { ...session.ndjson, ...lines }, inflightMax, callsMax, backlogBytesMax },
+    upstream: { ...upstream, ndjson: { ...upstream.ndjson, ...lines }, ...ofServers },
   }
 }
 

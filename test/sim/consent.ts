@@ -15,9 +15,7 @@ export function withConsent(plan: Plan): Plan {
   return { ...plan, servers: plan.servers.map((server) => ({ ...server, confirms: true })) }
 }
 
-export function isCareful(nonce: string): boolean {
-  return countIn(nonce) % 3 === 0
-}
+export const isCareful = (nonce: string): boolean => countIn(nonce) % 3 === 0
 
 export function consentTo(nonce: string): Consent {
   return consents[countIn(nonce) % consents.length] ?? 'accept'
@@ -30,6 +28,4 @@ export function isConsent(question: unknown): boolean {
   )
 }
 
-function countIn(nonce: string): number {
-  return Number(nonce.split('-')[1] ?? 0)
-}
+const countIn = (nonce: string): number => Number(nonce.split('-')[1] ?? 0)

@@ -49,27 +49,13 @@ function drawSwarm(random: Random): Swarm {
   }
 }
 
-const visits = [
-  'attach',
-  'batch',
-  'garbage',
-  'twin',
-  'unknown',
-  'pause',
-  'resume',
-  'finish',
-  'vanish',
-] as const
+const sent = ['batch', 'garbage', 'twin', 'unknown'] as const
+const visits = ['attach', ...sent, 'pause', 'resume', 'finish', 'vanish'] as const
 export const troubles = ['fault', 'reload', 'unlisted', 'clock'] as const
 const requests = ['read', 'list', 'subscribe', 'level', 'ping', 'roots', 'cancel'] as const
 const news = ['changed', 'updated', 'log'] as const
 
-type DrawnKind =
-  | 'call'
-  | (typeof visits)[number]
-  | (typeof troubles)[number]
-  | (typeof requests)[number]
-  | (typeof news)[number]
+type DrawnKind = 'call' | (typeof visits | typeof troubles | typeof requests | typeof news)[number]
 
 function drawLimits(random: Random): LimitsPlan {
   if (random.chance(0.5)) return roomyLimits

@@ -34,16 +34,12 @@ function leave(host: Host, server: ServerPlan, left: Exclude<Left, 'nothing'>): 
   if (config === undefined) throw new Error(`there is no ${server.name}`)
   const secret = (bytes: number): Buffer => Buffer.alloc(bytes, `${seed}`)
   const store = new KeptStore(limits.kept, { files, runtime: { ...runtime, secret }, log, source })
-  store.of(config).keep(factsOf(server, left))
+  const isOwn = left === 'same' || left === 'silent'
+  const own = described(server, left === 'silent' ? 'it failed' : undefined)
+  store.of(config).keep(isOwn ? own : foreign(server, left === 'stale' ? GONE : ALIEN))
   store.close()
   if (left === 'damaged') change(files, server, `{\\"name\\"`, `{\\"name\\`)
   if (left === 'torn') change(files, server, '"probeFailed":', '"isSly":')
-}
-
-function factsOf(server: ServerPlan, left: Left): KeptFacts {
-  if (left === 'same' || left === 'silent')
-    return described(server, left === 'same' ? undefined : 'it failed')
-  return foreign(server, left === 'stale' ? GONE : ALIEN)
 }
 
 /** Changes only the stored entry of this server. */

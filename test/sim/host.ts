@@ -16,7 +16,6 @@ import { Trace } from './trace.js'
 import { type Wrong, changed } from './wrong.js'
 
 const EPOCH_MS = 1_780_000_000_000
-
 const DAY_MS = 86_400_000
 
 export class Host implements SimContext {
@@ -53,10 +52,6 @@ export class Host implements SimContext {
   }
 
   /** Writes of the log and of the lists fail. */
-  get diskFull(): boolean {
-    return this.files.troubles.writes !== undefined
-  }
-
   set diskFull(isFull: boolean) {
     this.files.troubles.writes = isFull ? 'ENOSPC: no space left on device' : undefined
   }
@@ -135,7 +130,7 @@ export class Host implements SimContext {
       write: (line) => {
         const text = this.wrong.log?.(line) ?? line
         if (/[^\x20-\x7e\n\ufffd]/.test(text)) this.ledger.fail('bad-log', text)
-        if (this.diskFull) throw systemError('ENOSPC', 'no space left on device')
+        if (this.files.troubles.writes !== undefined) throw systemError('ENOSPC', 'no space left on device')
         return true
       },
     }

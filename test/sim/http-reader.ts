@@ -3,10 +3,7 @@
 
 import type { FlowSink } from './byte-flow.js'
 
-export interface HttpHead {
-  readonly first: string
-  readonly headers: ReadonlyMap<string, string>
-}
+export type HttpHead = { readonly first: string; readonly headers: ReadonlyMap<string, string> }
 
 interface HttpSink {
   head(head: HttpHead): void

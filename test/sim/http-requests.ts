@@ -82,9 +82,7 @@ export interface HttpParts {
   readonly http: HttpPlan
 }
 
-export interface WireParts extends HttpParts {
-  readonly inbox: ClientInbox
-}
+export type WireParts = HttpParts & { readonly inbox: ClientInbox }
 
 /** The time limit for a stalled body, and the time until the proxy applies it. */
 const HALF_BODY_MS = 20_000
@@ -93,6 +91,7 @@ export class HttpRequests {
   session: string | undefined
   isOver = false
   wasPaused = false
+  isCutting = false
   readonly random: Random
   readonly #parts: HttpParts
   readonly #connect: (script: SocketScript, number: number) => SimSocket
@@ -155,8 +154,10 @@ export class HttpRequests {
 
   /** Loses most of the connections, and busy ones more often than idle ones. */
   cut(random: Random): void {
+    this.isCutting = true
     for (const line of this.#lines)
       if (random.chance(line.idle ? 0.2 : 0.8)) line.cut(random.pick(['reset', 'close']))
+    this.isCutting = false
   }
 
   /** Closes the idle connections that the client does not keep. */

@@ -4,7 +4,7 @@
 import type { ClientWire, Said } from './client.js'
 import { type Answer, ClientExchange, type ResponseOwner, isGarbage, release } from './client-exchange.js'
 import type { ToldEvent } from './http-reader.js'
-import { type Asking, type HttpLine, HttpRequests, type WireParts } from './http-requests.js'
+import { type HttpLine, HttpRequests, type WireParts } from './http-requests.js'
 import type { Entry } from './ledger.js'
 import type { Random } from './random.js'
 
@@ -16,7 +16,6 @@ export class HttpWire implements ClientWire, ResponseOwner {
   readonly #aside: ClientExchange
   readonly #ids = new Set<string>()
   #count = 0
-  #isCutting = false
   hears = false
 
   constructor(parts: WireParts) {
@@ -44,7 +43,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
     const exchange = new ClientExchange(this, this.#parts, ++this.#count, said)
     this.#exchanges.add(exchange)
     const isCut = isGarbage(said) && this.#random.chance(0.5)
-    this.#ask(exchange, { method: 'POST', body: said.text, isCut })
+    exchange.ask(this.#requests, { method: 'POST', body: said.text, isCut })
   }
 
   taken(entry: Entry): number | undefined {
@@ -62,7 +61,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
     this.#requests.isOver = true
     if (this.#requests.session === undefined) return this.#requests.closeIdle()
     release(this.#parts.inbox)
-    this.#ask(new ClientExchange(this, this.#parts, 'end'), { method: 'DELETE' })
+    new ClientExchange(this, this.#parts, 'end').ask(this.#requests, { method: 'DELETE' })
   }
 
   vanish(): void {
@@ -71,10 +70,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
   }
 
   cut(): void {
-    if (this.#isSessionless) return
-    this.#isCutting = true
-    this.#requests.cut(this.#random)
-    this.#isCutting = false
+    if (!this.#isSessionless) this.#requests.cut(this.#random)
   }
 
   order(): number {
@@ -130,14 +126,14 @@ export class HttpWire implements ClientWire, ResponseOwner {
     const isEnding = front.isEnding(line?.socket) || context.ledger.isUnsettled
     if (exchange === this.#aside) this.hears = false
     for (const entry of exchange.entries) entry.untimed = true
-    const isOwn = this.#isCutting
+    const isOwn = this.#requests.isCutting
     if (!this.#requests.isOver && front.listening) {
       if (exchange === this.#aside) return this.#requests.later(() => this.#listen())
       const { said, heard } = exchange
       // A request that never arrived can be sent again. The client gives up requests that it lost itself.
       if (said !== undefined && !heard && !(isOwn && said.entries.length > 0))
         return this.#requests.later(
-          () => this.#ask(exchange, { method: 'POST', body: said.text }),
+          () => exchange.ask(this.#requests, { method: 'POST', body: said.text }),
           () => exchange.excuse(),
         )
       if (exchange.lastId !== undefined && http.resumes) {
@@ -173,7 +169,10 @@ export class HttpWire implements ClientWire, ResponseOwner {
     if (this.#requests.isOver) return this.#ended(status)
     if (status === 409 || (status === 503 && context.ledger.isDisturbed))
       return this.#requests.later(() => (exchange === this.#aside ? this.#listen() : this.#resume(exchange)))
-    if (status === 204 && exchange.entries.every(isOver)) return
+    const isOver = exchange.entries.every(
+      ({ cancelledAt, answers }) => cancelledAt !== undefined || answers.length > 0,
+    )
+    if (status === 204 && isOver) return
     exchange.excuse()
     // A client without the answer to its `initialize` cannot continue.
     if (http.session && this.#count === 1) this.#gone()
@@ -214,7 +213,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
   #listen(): void {
     const { listens, resumes } = this.#parts.http
     if (!listens || this.#aside.line !== undefined) return
-    this.#ask(this.#aside, { method: 'GET', lastId: resumes ? this.#aside.lastId : undefined })
+    this.#aside.ask(this.#requests, { method: 'GET', lastId: resumes ? this.#aside.lastId : undefined })
   }
 
   /** A client resumes on one connection at a time. The stream goes to the last request, even if that one is lost. */
@@ -225,15 +224,6 @@ export class HttpWire implements ClientWire, ResponseOwner {
     this.#exchanges.add(exchange)
     // Byte positions of different connections are not comparable.
     for (const entry of exchange.entries) entry.silentFrom = undefined
-    this.#ask(exchange, { method: 'GET', lastId: exchange.lastId })
+    exchange.ask(this.#requests, { method: 'GET', lastId: exchange.lastId })
   }
-
-  #ask(exchange: ClientExchange, what: Asking): void {
-    exchange.ask(this.#requests, what)
-  }
-}
-
-/** Whether the stream of a request may have ended normally. */
-function isOver({ cancelledAt, answers }: Entry): boolean {
-  return cancelledAt !== undefined || answers.length > 0
 }

@@ -15,9 +15,7 @@ import type { SimContext } from './byte-flow.js'
 import type { Random } from './random.js'
 
 const GRACE_MS = 3000
-
 const AGAIN_MS = 1000
-
 const STATE_KEY = 'the key of all instances'
 
 export class Instances {
@@ -54,7 +52,8 @@ export class Instances {
   restart({ instance, how }: OpOf<'restart'>): void {
     const at = instance % this.#plan.count
     const before = this.#places[at]
-    this.#world.host.ledger.disturbed()
+    const { disturbances, now } = this.#world.host.ledger
+    disturbances.push(now)
     if (how === 'kill') before?.kill()
     else if (before !== undefined) {
       const left = before.drain().finally(() => this.#leaving.delete(left))
@@ -68,11 +67,11 @@ export class Instances {
     const { host } = this.#world
     const { store } = this.#places[instance % this.#plan.count] ?? {}
     if (store === undefined) return
-    host.ledger.disturbed()
+    host.ledger.disturbances.push(host.clock.now)
     store.isAway = true
     host.clock.after(seconds * 1000, () => {
       store.isAway = false
-      host.ledger.disturbed()
+      host.ledger.disturbances.push(host.clock.now)
     })
   }
 
@@ -105,10 +104,6 @@ export class Instances {
   }
 }
 
-function tokenOf(token: string): Record<string, string> {
-  return { name: token, sha256: createHash('sha256').update(token).digest('hex') }
-}
-
 class Instance {
   readonly label: string
   readonly store: SimStore
@@ -126,8 +121,10 @@ class Instance {
   }
 
   async open(plan: Plan, ended: World['audit']['ended']): Promise<Gateway> {
-    const tokens = plan.clients.flatMap(({ http }) => http?.token ?? [])
-    const server = { stateKey: STATE_KEY, instance: this.label, tokens: tokens.map(tokenOf) }
+    const tokens = plan.clients
+      .flatMap(({ http }) => http?.token ?? [])
+      .map((name) => ({ name, sha256: createHash('sha256').update(name).digest('hex') }))
+    const server = { stateKey: STATE_KEY, instance: this.label, tokens }
     const configuration = readConfiguration({ ...configurationOf(plan), server })
     this.#opened = openGateway(configuration, {
       runtime: this.#runtime(),

@@ -1,5 +1,8 @@
 // Reads JSON from a wire without trusting its shape.
 
+/** The `_meta` key of messages about an open `subscriptions/listen` request. */
+export const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
+
 export function parse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -27,35 +30,28 @@ export function numberAt(value: unknown, ...path: readonly string[]): number | u
   return typeof found === 'number' ? found : undefined
 }
 
-/** The first `id` of a message as raw JSON. Scripts write it before anything that could contain another `id`. */
-export function rawId(text: string): string | undefined {
-  return /"id":("(?:[^"\\]|\\.)*"|[-+.\deE]+)/.exec(text)?.[1]
+/** Raw JSON of the first string or number with this name in a message. */
+function raw(name: string): (text: string) => string | undefined {
+  const pattern = new RegExp(String.raw`"${name.replaceAll('.', '[.]')}":("(?:[^"\\]|\\.)*"|[-+.\deE]+)`)
+  return (text) => pattern.exec(text)?.[1]
 }
 
-/** Raw JSON. */
-export function rawToken(text: string): string | undefined {
-  return /"progressToken":("(?:[^"\\]|\\.)*"|[-+.\deE]+)/.exec(text)?.[1]
-}
-
-/** Raw JSON of the id of the cancelled request. */
-export function rawRequestId(text: string): string {
-  return /"requestId":("(?:[^"\\]|\\.)*"|[-+.\deE]+)/.exec(text)?.[1] ?? ''
-}
+/** Scripts write the id before anything that could contain another `id`. */
+export const rawId: (text: string) => string | undefined = raw('id')
+export const rawToken: typeof rawId = raw('progressToken')
+export const rawRequestId: typeof rawId = raw('requestId')
+export const rawSubscription: typeof rawId = raw(SUBSCRIPTION)
 
 /** Every nonce in a text, at any depth: `n:c3-17;`. */
 export function noncesIn(text: string): string[] {
-  if (!text.includes('n:')) return NONE
+  if (!text.includes('n:')) return []
   return [...text.matchAll(/n:([a-z]\d+-\d+);/g)].map(([, nonce]) => nonce ?? '')
 }
 
-export function clientOf(nonce: string): string {
-  return nonce.split('-')[0] ?? ''
-}
+export const clientOf = (nonce: string): string => nonce.split('-')[0] ?? ''
 
 /** The sender of a message, and the number of the message: `@s0#4/12;`. */
 export function stampIn(text: string): { readonly speaker: string; readonly count: number } | undefined {
   const [, speaker, count] = /@([a-z]\d+[#~]\d+)\/(\d+);/.exec(text) ?? []
   return speaker === undefined ? undefined : { speaker, count: Number(count) }
 }
-
-const NONE: string[] = []

@@ -10,12 +10,11 @@ import type { Entry } from './ledger.js'
 import { START_MS, type ServerPlan } from './plan.js'
 import { type ServerFacts, type SimServer, lists } from './server.js'
 import type { World } from './world.js'
-import { toolsOf } from './list-watch.js'
+import { TOOLS } from './list-watch.js'
 import { setOf } from './script.js'
 
 /** Enough processes for every client at every server, and for those that are being replaced. */
 const ENOUGH = 64
-
 const RECOVERY_MS = 60_000
 
 /**
@@ -28,7 +27,6 @@ const TRIES_MS = [37_000, 13_000] as const
 
 /** How often a call that another instance serves crosses the way to the store. */
 const ASKED_TIMES = 8
-
 const SPACE_MS = 1000
 
 /** A little longer than a call waits for its client. */
@@ -46,15 +44,12 @@ export function judge(world: World): void {
   if (world.plan.limits.processesMax >= ENOUGH) recover(world)
   else world.pass(RECOVERY_MS)
   if (world.plan.front !== undefined) judgeFront(world)
-  judgeParked(world)
+  // A call whose client has not come back by the end of the parking time must be given up.
+  if (world.plan.clients.some(({ sets }) => sets !== undefined)) {
+    world.pass(PARKED_MS)
+    world.host.ledger.parkedLeft()
+  }
   closeAll(world)
-}
-
-/** A call whose client has not come back by the end of the parking time must be given up. */
-function judgeParked(world: World): void {
-  if (!world.plan.clients.some(({ sets }) => sets !== undefined)) return
-  world.pass(PARKED_MS)
-  world.host.ledger.parkedLeft()
 }
 
 export function closeAll(world: World): void {
@@ -135,11 +130,7 @@ function newcomer(world: World): SimClient[] {
   return world.plan.clients.slice(0, 1).map((plan) => world.attach({ ...plan, manners: 'proper' }))
 }
 
-interface Try {
-  readonly client: SimClient
-  readonly facts: ServerFacts
-  readonly entry: Entry
-}
+type Try = { readonly client: SimClient; readonly facts: ServerFacts; readonly entry: Entry }
 
 function tries(world: World, clients: readonly SimClient[]): Try[] {
   return clients
@@ -304,9 +295,6 @@ function judgeEnded(world: World): void {
 // of one more change.
 
 const NEWS_MS = 3000
-
-const LIST_CHANGED = 'notifications/tools/list_changed'
-
 /** A change that must reach a client once more. */
 interface News {
   readonly check: 'stale-list' | 'not-updated'
@@ -346,7 +334,7 @@ function newsOf(world: World, client: SimClient, servers: readonly SimServer[]):
   const isReady = plan.manners !== 'session' && lists.has('tools/list')
   const isTold = isReady && servers.some((server) => mustHear(world, client, server))
   const what = `${name} was not told that there are more tools`
-  const tools = { check: 'stale-list', what, count: () => lists.told(LIST_CHANGED) } as const
+  const tools = { check: 'stale-list', what, count: () => lists.told(TOOLS) } as const
   const updates = resourcesOf(world, servers)
     .filter((uri) => client.followed.has(uri) && !client.unfollowed.has(uri))
     .map((uri) => notUpdated(`${name} follows`, uri, () => inbox.updates(uri)))
@@ -354,15 +342,18 @@ function newsOf(world: World, client: SimClient, servers: readonly SimServer[]):
 }
 
 function listenedBy(world: World, { inbox }: SimClient, servers: readonly SimServer[]): News[] {
-  return inbox.listens.open.flatMap((listen) => {
-    const { entry, heard, news } = listen
+  return inbox.listens.open.flatMap(({ entry, heard, news }) => {
     if (heard === undefined) return []
     const updates = resourcesOf(world, servers)
       .filter((uri) => heard.uris.includes(uri))
       .map((uri) => notUpdated(`${entry.nonce} listens for`, uri, () => news.get(uri) ?? 0))
     const what = `${entry.nonce} was not told that there are more tools`
-    const tools = { check: 'stale-list', what, count: () => toolsOf(listen) } as const
-    return heard.hasTools && servers.some(isOfAll) ? [...updates, tools] : updates
+    const tools = { check: 'stale-list', what, count: () => news.get(TOOLS) ?? 0 } as const
+    // Each such request covers the lists of a server that never has sessions.
+    const isOfAll = servers.some(
+      ({ facts: { plan } }) => plan.isStateless === true && plan.protocol !== 'auto',
+    )
+    return heard.hasTools && isOfAll ? [...updates, tools] : updates
   })
 }
 
@@ -373,11 +364,6 @@ function notUpdated(who: string, uri: string, count: () => number): News {
 function resourcesOf({ host }: World, servers: readonly SimServer[]): string[] {
   const names = servers.map(({ facts }) => facts.plan.name)
   return names.filter((name) => !host.ledger.replaced.has(name)).map((name) => `sim://${name}/a`)
-}
-
-/** Each `subscriptions/listen` request covers the lists of this server. */
-function isOfAll({ facts: { plan } }: SimServer): boolean {
-  return plan.isStateless === true && plan.protocol !== 'auto'
 }
 
 /** Methods that do not start a process for a single client. */
@@ -397,11 +383,12 @@ function mustHear(world: World, client: SimClient, { facts, scripts }: SimServer
   if (isForEach && facts.plan.protocol === 'auto') return false
   if (!isAlone(client, facts.plan) || world.plan.ownStart === 'with-client') return true
   // The process that served the client may be the one for its requests without a session.
-  if (isWithoutSession(world, client)) return false
+  const sent = world.host.ledger.all.filter((entry) => entry.client === client.name)
+  if (sent.some(({ root }) => root !== undefined)) return false
   if (up.some((script) => script.serves(client.name))) return true
   const own = setOf(client.plan.capabilities)
   const isShown = ['', own].every((set) => up.some(({ declared }) => declared === set))
-  return isShown && isIn('auto', facts.plan) && isQuiet(world, client)
+  return isShown && isIn('auto', facts.plan) && sent.every(({ method }) => quiet.has(method))
 }
 
 function isAlone({ plan }: SimClient, server: ServerPlan): boolean {
@@ -415,13 +402,4 @@ function isAlone({ plan }: SimClient, server: ServerPlan): boolean {
 /** Sessions over HTTP always use `auto`. */
 function isIn(isolation: ServerPlan['isolation'], server: ServerPlan): boolean {
   return (server.kind === 'http' ? 'auto' : server.isolation) === isolation
-}
-
-function isWithoutSession({ host }: World, { name }: SimClient): boolean {
-  return host.ledger.all.some(({ client, root }) => client === name && root !== undefined)
-}
-
-function isQuiet({ host }: World, { name }: SimClient): boolean {
-  const own = host.ledger.all.filter((entry) => entry.client === name)
-  return own.every(({ method }) => quiet.has(method))
 }

@@ -8,11 +8,7 @@ import { clientOf } from './json.js'
 import type { Head } from './request-meta.js'
 import { type ClientPlan, TOTAL } from './plan.js'
 
-export interface Failure {
-  readonly check: Check
-  readonly what: string
-  readonly at: number
-}
+export type Failure = { readonly check: Check; readonly what: string; readonly at: number }
 
 export interface Job {
   /** The server runs, and it has not been asked to end. */
@@ -152,10 +148,6 @@ export class Ledger {
     return [...this.entries.values()]
   }
 
-  disturbed(): void {
-    this.disturbances.push(this.now)
-  }
-
   reloaded(service: string): void {
     this.replaced.add(service)
     this.reloads.set(service, (this.reloads.get(service) ?? 0) + 1)
@@ -259,8 +251,11 @@ export class Ledger {
     if (executed > 0 && isAsked(text)) (entry.root ?? entry).questions = 0
     // A server without sessions answers each request of a call.
     const reply = entry.reply ?? first
-    if (ok && entry.method === 'tools/call' && executed === 0 && !this.#isAskedFor(entry, text))
-      this.fail('made-up', `${entry.nonce} was answered and never executed: ${text}`)
+    // A call that no server has begun may be answered with a question, as for consent.
+    const hasConsent = (entry.root?.consent ?? entry.consent) !== undefined
+    if (ok && entry.method === 'tools/call' && executed === 0)
+      if (!isAsked(text) || !(hasConsent || this.#takeLateQuestion(entry)))
+        this.fail('made-up', `${entry.nonce} was answered and never executed: ${text}`)
     if (ok && reply !== undefined && isAltered(entry, text, reply))
       this.fail('altered', `${reply} got to ${entry.client} as ${text}`)
     const isTimeout = text.includes(TIMED_OUT)
@@ -273,12 +268,6 @@ export class Ledger {
       else this.fail('needless-error', `${entry.nonce} was refused: ${text}`)
     }
     this.#inTime(entry, now)
-  }
-
-  /** Whether a call that no server has begun may be answered with a question, as for consent. */
-  #isAskedFor(entry: Entry, text: string): boolean {
-    if (!isAsked(text)) return false
-    return (entry.root?.consent ?? entry.consent) !== undefined || this.#takeLateQuestion(entry)
   }
 
   /**
@@ -474,26 +463,19 @@ function isAtWork(job: Job | undefined): boolean {
 }
 
 function isAltered(entry: Entry, text: string, reply: string): boolean {
-  if (!isAsked(reply)) return !isAsked(text) && !plain(entry, text).endsWith(`,${reply}}`)
+  // The proxy adds `resultType` for clients without a session.
+  const plain = entry.root === undefined ? text : text.replace('{"resultType":"complete",', '{')
+  if (!isAsked(reply)) return !isAsked(text) && !plain.endsWith(`,${reply}}`)
   // The client was asked and did not give a usable answer.
   if (entry.root === undefined) return !text.includes('"isError":true')
   return !stateless(text).endsWith(`,${stateless(reply)}}`)
 }
 
 /** The proxy replaces the state of the server by its own. */
-function stateless(text: string): string {
-  return text.replace(/,?"requestState":"(?:[^"\\]|\\.)*"/, '')
-}
+const stateless = (text: string): string => text.replace(/,?"requestState":"(?:[^"\\]|\\.)*"/, '')
 
 function askedMs({ askedAt, askedMs: before }: Entry, now: number): number {
   return before + now - (askedAt ?? now)
 }
 
-function isAsked(text: string): boolean {
-  return text.includes('"resultType":"input_required"')
-}
-
-/** As the server wrote it: the proxy adds `resultType` for clients without a session. */
-function plain({ root }: Entry, text: string): string {
-  return root === undefined ? text : text.replace('{"resultType":"complete",', '{')
-}
+const isAsked = (text: string): boolean => text.includes('"resultType":"input_required"')

@@ -1,11 +1,9 @@
 // The lists that one client has read, and the notifications of their changes.
 
-import { at, textAt } from './json.js'
+import { at, rawSubscription, textAt } from './json.js'
 import type { Ledger, Entry } from './ledger.js'
 import type { ListMethod } from './plan.js'
 import { type ServerFacts, isList, lists } from './server.js'
-import { SUBSCRIPTION } from './request-meta.js'
-
 export type Servers = readonly { readonly facts: ServerFacts }[]
 
 const listsOf: Readonly<Record<string, readonly ListMethod[]>> = {
@@ -123,7 +121,7 @@ function countOf(result: unknown, list: ListMethod, { plan }: ServerFacts): numb
 // The open `subscriptions/listen` requests of one client (MCP 2026-07-28, Subscriptions), and their notifications.
 
 const UPDATED = 'notifications/resources/updated'
-const TOOLS = 'notifications/tools/list_changed'
+export const TOOLS = 'notifications/tools/list_changed'
 
 export interface OpenListen {
   readonly entry: Entry
@@ -159,7 +157,7 @@ export class ListenWatch {
 
   /** Undefined for a message outside of such requests. */
   of(text: string): { readonly listen: OpenListen | undefined } | undefined {
-    const [, id] = SUBSCRIBED.exec(text) ?? []
+    const id = rawSubscription(text)
     return id === undefined ? undefined : { listen: this.#listens.get(id) }
   }
 
@@ -205,9 +203,3 @@ export class ListenWatch {
       this.#ledger.fail('early-ack', `${entry.nonce} hears of ${early}, and no server knows: ${text}`)
   }
 }
-
-const SUBSCRIBED = new RegExp(
-  String.raw`"${SUBSCRIPTION.replaceAll('.', String.raw`\.`)}":("(?:[^"\\]|\\.)*"|[-+.\deE]+)`,
-)
-
-export const toolsOf = ({ news }: OpenListen): number => news.get(TOOLS) ?? 0

@@ -68,15 +68,13 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-function run(plan: Plan): Promise<Outcome> {
-  return inTurn(() => simulate(plan))
-}
+const run = (plan: Plan): Promise<Outcome> => inTurn(() => simulate(plan))
 
 function show(outcome: Outcome, trace: boolean): void {
-  if (trace) for (const line of outcome.trace()) say(line)
-  const { requests, results, events } = outcome
-  say(`${requests} requests, ${results} of them with a result; ${events} events, hash ${outcome.hash()}`)
-  if (outcome.failures.length > 0) say(failuresText(outcome.failures))
+  const { requests, results, trace: all, failures } = outcome
+  if (trace) for (const line of all.lines()) say(line)
+  say(`${requests} requests, ${results} of them with a result; ${all.length} events, hash ${all.hash}`)
+  if (failures.length > 0) say(failuresText(failures))
 }
 
 async function one(seed: number, { ops, trace, kind }: Options): Promise<boolean> {
@@ -89,7 +87,7 @@ async function one(seed: number, { ops, trace, kind }: Options): Promise<boolean
     (await run(smaller)).failures.some(({ check }) => check === first.check)
   const small = await shrink(plan, fails)
   const last = await run(small)
-  say(`\n${shrunkText(small, last.trace(), last.failures)}\n${failuresText(last.failures)}`)
+  say(`\n${shrunkText(small, last.trace.lines(), last.failures)}\n${failuresText(last.failures)}`)
   return false
 }
 
@@ -125,8 +123,8 @@ async function many({ from, seeds, ops, twice, kind }: Options): Promise<boolean
     const seed = from + done
     const outcome = await run(drawKind(kind, seed, ops))
     requests += outcome.requests
-    events += outcome.events
-    const isSame = !twice || (await run(drawKind(kind, seed, ops))).hash() === outcome.hash()
+    events += outcome.trace.length
+    const isSame = !twice || (await run(drawKind(kind, seed, ops))).trace.hash === outcome.trace.hash
     const what = isSame ? failuresText(outcome.failures) : '  the same seed gave another trace'
     if (what !== '' && ++failed <= SHOWN_MAX)
       say(`npm run sim -- --seed ${seed} --ops ${ops}${optionsOf[kind]}\n${what}`)

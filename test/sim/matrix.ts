@@ -18,10 +18,7 @@ const faultRows = {
   'duplicate-response': ['stdio', 'the next answer is given twice'],
   'wrong-id': ['stdio', 'the next answer has an id that nobody asked with'],
   'enoent-on-restart': ['stdio', 'the process ends, and its command is not found when it is started again'],
-  'rst-before-headers': [
-    'http',
-    'the connection is reset after the request, before the first byte of a response',
-  ],
+  'rst-before-headers': ['http', 'the connection is reset before the first byte of a response'],
   'rst-mid-headers': ['http', 'the connection is reset within the headers'],
   'rst-mid-body': ['http', 'the connection is reset within a JSON body'],
   'rst-mid-event': ['http', 'the connection is reset within an event'],
@@ -55,16 +52,9 @@ export type FaultPlace = 'stdio' | 'http' | 'proxy'
 export type FaultName = keyof typeof faultRows
 export type PhaseName = keyof typeof phaseRows
 
-export interface Fault {
-  readonly name: FaultName
-  readonly place: FaultPlace
-  readonly what: string
-}
+export type Fault = { readonly name: FaultName; readonly place: FaultPlace; readonly what: string }
 
-export interface Phase {
-  readonly name: PhaseName
-  readonly when: string
-}
+export type Phase = { readonly name: PhaseName; readonly when: string }
 
 const isFault = (name: string): name is FaultName => name in faultRows
 const isPhase = (name: string): name is PhaseName => name in phaseRows

@@ -3,7 +3,7 @@ import { LIST_MS, OWN_MS } from './configuration.js'
 import { CAREFUL, isCareful } from './consent.js'
 import { HttpRequests, requestText } from './http-requests.js'
 import type { Entry } from './ledger.js'
-import type { ClientPlan, Op, OpOf, ReadMethod, ServerPlan, Work } from './plan.js'
+import type { ClientPlan, Op, OpOf, Read, ServerPlan, Work } from './plan.js'
 import { GONE, ODDITIES, answeredKinds } from './plan.js'
 import type { RequestMeta } from './request-meta.js'
 import type { Script } from './script.js'
@@ -216,11 +216,6 @@ function batch(world: World, client: SimClient, plan: ServerPlan, works: readonl
   client.say(`[${made.map(({ text }) => text).join(',')}]`, entries)
 }
 
-interface ReadOp {
-  readonly method: ReadMethod
-  readonly asks?: number
-}
-
 /** A resource in no list is requested from one server after another. */
 function ofAnyServer(world: World, plan: ServerPlan, method: string): Asking {
   const asking = toServer(world, plan, method)
@@ -229,7 +224,7 @@ function ofAnyServer(world: World, plan: ServerPlan, method: string): Asking {
 }
 
 /** The name or URI carries the nonce, so that the server can repeat it in its question. */
-function readParams({ name }: ServerPlan, { method, asks }: ReadOp): (nonce: string) => string {
+function readParams({ name }: ServerPlan, { method, asks }: Read): (nonce: string) => string {
   const ask = (nonce: string): string => `ask/${asks}/n:${nonce};`
   const args = (nonce: string): string => (asks === undefined ? '' : `,"arguments":{"ask":"${ask(nonce)}"}`)
   switch (method) {

@@ -18,7 +18,8 @@ export const roomyLimits: LimitsPlan = {
   roomy: true,
 }
 
-const whole: PipeShape = { chunkMax: 64 * KiB, delayMsMax: 0, capacity: 64 * KiB }
+/** Everything at once. */
+export const whole: PipeShape = { chunkMax: 64 * KiB, delayMsMax: 0, capacity: 64 * KiB }
 
 export function plainServer(name: string, more: Partial<ServerPlan> = {}): ServerPlan {
   return {

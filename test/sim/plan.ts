@@ -7,7 +7,6 @@ import type { Askable, Returns, Head } from './request-meta.js'
 
 /** The proxy gives up a start after this time (`startTimeout`). */
 export const START_MS = 30_000
-
 export const TOTAL = 2
 
 export interface ServerPlan {
@@ -67,26 +66,15 @@ export type ReadMethod = 'resources/read' | 'prompts/get' | 'completion/complete
 
 export type ListMethod = 'tools/list' | 'resources/list' | 'prompts/list' | 'resources/templates/list'
 
-interface OfClient {
-  readonly client: number
-}
-interface OfServer {
-  readonly server: number
-}
+type OfClient = { readonly client: number }
+type OfServer = { readonly server: number }
 type OfBoth = OfClient & OfServer
 
 /** For a request without a session: its HTTP header fields, and those of the first attempt to come back. */
-interface Headed {
-  readonly head?: Head
-  readonly returnHead?: Head
-  readonly can: readonly Askable[]
-}
+type Headed = { readonly head?: Head; readonly returnHead?: Head; readonly can: readonly Askable[] }
 
 /** `asks` determines what the server asks first. */
-interface Read {
-  readonly method: ReadMethod
-  readonly asks?: number
-}
+export type Read = { readonly method: ReadMethod; readonly asks?: number }
 
 /** An operation, `gapMs` after the one before. */
 export type Op = { readonly gapMs: number } & (
@@ -135,17 +123,9 @@ export type Spelling = 'number' | 'string' | 'decimal' | 'text'
 export type ReloadKind = 'nothing' | 'retimed' | 'removed' | 'described'
 
 /** Limits of the proxy, small enough to be reached. */
-export interface LimitsPlan {
-  readonly lineBytesMax: number
-  readonly backlogBytesHigh: number
-  readonly backlogBytesMax: number
-  readonly queueMax: number
-  readonly inflightMax: number
-  readonly callsMax: number
-  readonly outgoingBytesMax: number
-  readonly processesMax: number
-  readonly roomy: boolean
-}
+export type LimitsPlan = { readonly roomy: boolean } & Readonly<Record<CountLimit | BytesLimit, number>>
+type CountLimit = 'queueMax' | 'inflightMax' | 'callsMax' | 'processesMax'
+type BytesLimit = 'lineBytesMax' | 'backlogBytesHigh' | 'backlogBytesMax' | 'outgoingBytesMax'
 
 export interface FrontPlan {
   readonly answerWaitMs: number
@@ -235,7 +215,6 @@ export interface KeptPlan {
 
 /** Part of every name that no client may be shown. */
 export const ALIEN = 'alien'
-
 export const GONE = 'gone'
 
 /** Whether clients may be shown the stored lists of a server. */

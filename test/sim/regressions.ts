@@ -9,10 +9,7 @@ import { root } from '../support/source-text.js'
 import { plainClient, plainPlan, plainServer } from './plain-plan.js'
 import type { ClientPlan, Plan, ServerPlan } from './plan.js'
 
-export interface Regression {
-  readonly what: string
-  readonly plan: Plan
-}
+export type Regression = { readonly what: string; readonly plan: Plan }
 
 interface Line {
   readonly what: string
@@ -22,13 +19,8 @@ interface Line {
   }
 }
 
-export const regressions: readonly Regression[] = readFileSync(
-  join(root, 'test/sim/regressions.jsonl'),
-  'utf8',
-)
-  .trimEnd()
-  .split('\n')
-  .map(regressionOf)
+const lines = readFileSync(join(root, 'test/sim/regressions.jsonl'), 'utf8').trimEnd().split('\n')
+export const regressions: readonly Regression[] = lines.map(regressionOf)
 
 export function regressionOf(text: string): Regression {
   const { what, plan }: Line = JSON.parse(text)

@@ -31,11 +31,7 @@ export interface RequestMeta {
 }
 
 export const STATELESS = '2026-07-28'
-
 const PREFIX = 'io.modelcontextprotocol'
-
-/** The `_meta` key of messages about an open `subscriptions/listen` request. */
-export const SUBSCRIPTION: string = `${PREFIX}/subscriptionId`
 
 /** Members of `_meta`, each after a comma. */
 export function metaMembers(meta: RequestMeta | undefined): string {

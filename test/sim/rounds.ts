@@ -15,20 +15,11 @@ export interface ToAsk {
 }
 
 /** The same after a client has returned; `missing` are the unanswered questions. */
-export interface Returned extends ToAsk {
-  readonly missing: readonly Question[]
-}
+export type Returned = ToAsk & { readonly missing: readonly Question[] }
 
-interface Question {
-  readonly key: string
-  readonly capability: string
-  readonly mark: string
-}
+type Question = { readonly key: string; readonly capability: string; readonly mark: string }
 
-interface Round extends ToAsk {
-  readonly nonce: string
-  readonly asked: readonly Question[]
-}
+type Round = ToAsk & { readonly nonce: string; readonly asked: readonly Question[] }
 
 interface Came {
   readonly instance: string
@@ -68,7 +59,8 @@ export class Rounds {
   /** The round that a request continues. Undefined for the first request of a call. */
   returned(came: Came): Returned | undefined {
     const { instance, about, nonce, message, text } = came
-    const state = stateIn(text)
+    const written = /"requestState":("(?:[^"\\]|\\.)*")/.exec(text)?.[1]
+    const state = written === undefined ? undefined : decoded(written)
     const responses = at(message, 'params', 'inputResponses')
     if (state === undefined && responses === undefined) return undefined
     const given = typeof responses === 'object' && responses !== null ? Object.entries(responses) : []
@@ -133,14 +125,7 @@ export class Rounds {
   }
 }
 
-function stateIn(text: string): string | undefined {
-  const state = /"requestState":("(?:[^"\\]|\\.)*")/.exec(text)?.[1]
-  return state === undefined ? undefined : decoded(state)
-}
-
-function decoded(state: string): string {
-  return String(JSON.parse(state))
-}
+const decoded = (state: string): string => String(JSON.parse(state))
 
 // Questions of scripted servers. Each has a mark, which shows what an answer belongs to.
 
@@ -153,22 +138,16 @@ const methods: Readonly<Record<string, string>> = {
   roots: 'roots/list',
 }
 
-export function methodOf(capability: string): string {
-  return methods[capability] ?? ''
-}
+export const methodOf = (capability: string): string => methods[capability] ?? ''
 
 export function neededFor(method: string): string | undefined {
   return Object.keys(methods).find((capability) => methods[capability] === method)
 }
 
 /** Appears in one question and in its answer only. */
-export function markOf(name: string): string {
-  return `mark:${name};`
-}
+export const markOf = (name: string): string => `mark:${name};`
 
-export function markIn(text: string): string | undefined {
-  return /mark:[a-z]\d+[#~]\d+-\d+;/.exec(text)?.[0]
-}
+export const markIn = (text: string): string | undefined => /mark:[a-z]\d+[#~]\d+-\d+;/.exec(text)?.[0]
 
 /** Params that identify the question even without the parts that only sessions have. */
 export function questionParams(capability: string, about: string): string {

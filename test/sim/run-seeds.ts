@@ -5,11 +5,7 @@ import { failuresText, simulate } from './simulate.js'
 
 const FAILED_MAX = 5
 
-interface Seeds {
-  readonly from: number
-  readonly count: number
-  readonly ops: number
-}
+type Seeds = { readonly from: number; readonly count: number; readonly ops: number }
 
 /** Prints for each failing seed the command that repeats it. */
 export async function runSeeds(kind: RunKind, { from, count, ops }: Seeds): Promise<void> {

@@ -83,8 +83,11 @@ export class RunningCalls {
     const mark = markIn(said ?? '')
     if (mark !== undefined && mark !== asked.mark)
       this.#ledger.fail('foreign-answer', `${asked.mark} was answered ${text}`)
-    const foreign = noncesIn(text).filter((nonce) => nonce !== asked.nonce && !isTiedAnew(asked, nonce))
-    if (foreign.length > 0) this.#ledger.fail('foreign-answer', `${asked.nonce} was answered ${text}`)
+    // A question about a cancelled call may have reached another call of the same client.
+    const isOwn = (nonce: string): boolean =>
+      nonce === asked.nonce || (asked.job.cancelled && clientOf(nonce) === clientOf(asked.nonce))
+    if (!noncesIn(text).every(isOwn))
+      this.#ledger.fail('foreign-answer', `${asked.nonce} was answered ${text}`)
     asked.go(said ?? 'refused')
   }
 
@@ -214,18 +217,9 @@ export class RunningCalls {
     this.#calls.delete(id)
     job.done = true
     this.#ledger.note(about, { reply: rest })
-    this.#output.respond(id, this.#rounds === undefined ? rest : typed(rest))
+    const typed = rest.replace(/^"result":\{(?!"resultType")/, '"result":{"resultType":"complete",')
+    this.#output.respond(id, this.#rounds === undefined ? rest : typed)
   }
-}
-
-/** A question about a cancelled call may have reached another call of the same client. */
-function isTiedAnew({ job, nonce: about }: Asked, nonce: string): boolean {
-  return job.cancelled && clientOf(nonce) === clientOf(about)
-}
-
-/** A server without sessions adds `resultType`. */
-function typed(rest: string): string {
-  return rest.replace(/^"result":\{(?!"resultType")/, '"result":{"resultType":"complete",')
 }
 
 interface Asked {

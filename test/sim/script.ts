@@ -2,8 +2,8 @@
 // carry them.
 
 import type { SimContext } from './byte-flow.js'
-import { at, clientOf, noncesIn, parse, rawId, rawRequestId, textAt } from './json.js'
-import { STATELESS, SUBSCRIPTION, capabilitiesIn, revisionIn } from './request-meta.js'
+import { SUBSCRIPTION, at, clientOf, noncesIn, parse, rawId, rawRequestId, textAt } from './json.js'
+import { STATELESS, capabilitiesIn, revisionIn } from './request-meta.js'
 import { type Rounds, askedBy } from './rounds.js'
 import { RunningCalls } from './running-calls.js'
 import { type ServerFacts, isList } from './server.js'
@@ -44,26 +44,13 @@ export class ServerOutput {
   respond(id: string, rest: string): void {
     const how = this.spoilt
     this.spoilt = undefined
-    const text = `{"jsonrpc":"2.0","id":${id},${rest}}`
-    switch (how) {
-      case undefined:
-        return void this.#host.say(text, id)
-      case 'twice':
-        this.#host.say(text, id)
-        return void this.#host.say(text, id)
-      case 'wrong-id':
-        return void this.#host.say(`{"jsonrpc":"2.0","id":"nobody ${this.#said}",${rest}}`, id)
-      case 'oversize': {
-        const padding = 'o'.repeat(this.#host.facts.lineBytesMax)
-        return void this.#host.say(`{"jsonrpc":"2.0","id":${id},"result":{"o":"${padding}"}}`, id)
-      }
-      case 'exit-with':
-        this.#host.say(text, id)
-        return this.#host.exit(0)
-      case 'exit-half':
-        this.#host.sayHalf(text, id)
-        return this.#host.exit(1)
-    }
+    const written = how === 'wrong-id' ? `"nobody ${this.#said}"` : id
+    const body = how === 'oversize' ? `"result":{"o":"${'o'.repeat(this.#host.facts.lineBytesMax)}"}` : rest
+    const text = `{"jsonrpc":"2.0","id":${written},${body}}`
+    if (how === 'exit-half') this.#host.sayHalf(text, id)
+    else this.#host.say(text, id)
+    if (how === 'twice') this.#host.say(text, id)
+    if (how === 'exit-with' || how === 'exit-half') this.#host.exit(how === 'exit-half' ? 1 : 0)
   }
 
   /** `about` is the id of the request that it belongs to. False when no stream is open. */
@@ -112,8 +99,7 @@ export class Script {
 
   /** The client capabilities that it received, as one text. */
   get declared(): string {
-    const said = this.#declared
-    return setOf(typeof said === 'object' && said !== null ? Object.keys(said) : [])
+    return setOf(Object.keys(this.#declared ?? {}))
   }
 
   serves(client: string): boolean {
@@ -177,7 +163,7 @@ export class Script {
     const id = at(message, 'id') === undefined ? undefined : rawId(text)
     if (at(message, 'jsonrpc') !== '2.0')
       this.#host.context.ledger.fail('bad-line', `${this.#host.name} was told ${text}`)
-    else if (method === 'notifications/cancelled') this.#cancelled(rawRequestId(text), text)
+    else if (method === 'notifications/cancelled') this.#cancelled(rawRequestId(text) ?? '', text)
     else if (method !== undefined && id !== undefined) this.#request(method, id, message, text)
     else if (this.#rounds !== undefined) this.#wrong(`has no sessions and was told ${text}`)
     else if (method === undefined) this.#calls.answered(message, id, text)
@@ -212,7 +198,11 @@ export class Script {
     }
     if (this.#facts.refusesLists && method.endsWith('/list')) return this.#refuse(id, -32603, 'not now')
     if (this.#rounds === undefined) return this.#requestInSession(method, id, message)
-    if (method === 'server/discover') return this.#open(() => this.#describe(id))
+    if (method === 'server/discover')
+      return this.#open(() => {
+        this.#isOpen = true
+        this.#output.respond(id, `"result":${this.#facts.described()}`)
+      })
     if (method === 'subscriptions/listen') return this.#listen(id, at(message, 'params', 'notifications'))
     if (isList(method)) return this.#result(id, this.#facts.listed(method, message), true)
     this.#wrong(`has no sessions and was told ${text}`)
@@ -221,7 +211,10 @@ export class Script {
   /** Reports a request of the wrong era. False when it must not be served. */
   #isOfEra(method: string, id: string, message: unknown, text: string): boolean {
     if (this.#rounds === undefined) {
-      if (method !== 'server/discover' && isOfNoSession(message))
+      const isReturn = ['requestState', 'inputResponses'].some(
+        (name) => at(message, 'params', name) !== undefined,
+      )
+      if (method !== 'server/discover' && (isReturn || revisionIn(message) !== undefined))
         this.#wrong(`has sessions and was asked ${text}`)
       return true
     }
@@ -277,11 +270,6 @@ export class Script {
     this.#held = undefined
     held?.()
     return held !== undefined
-  }
-
-  #describe(id: string): void {
-    this.#isOpen = true
-    this.#output.respond(id, `"result":${this.#facts.described()}`)
   }
 
   /** A read may require answers of the client first. */
@@ -353,17 +341,7 @@ export class Script {
 }
 
 /** A key for clients with the same capabilities. */
-export function setOf(capabilities: readonly string[]): string {
-  return capabilities.toSorted().join(' ')
-}
-
-/** Whether the request has members that only the stateless era knows. */
-function isOfNoSession(message: unknown): boolean {
-  const isReturn = ['requestState', 'inputResponses'].some(
-    (name) => at(message, 'params', name) !== undefined,
-  )
-  return isReturn || revisionIn(message) !== undefined
-}
+export const setOf = (capabilities: readonly string[]): string => capabilities.toSorted().join(' ')
 
 /** The call that a read belongs to, and the number that determines its questions. */
 function asksIn(message: unknown): { nonce: string; n: number } | undefined {

@@ -27,5 +27,5 @@ for (const [kind, count] of counts)
   })
 
 function hashOf(kind: RunKind, seed: number): Promise<string> {
-  return inTurn(() => simulate(drawKind(kind, seed, 25)).hash())
+  return inTurn(() => simulate(drawKind(kind, seed, 25)).trace.hash)
 }

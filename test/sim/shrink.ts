@@ -3,6 +3,7 @@
 
 import type { ClientPlan, Plan, ServerPlan } from './plan.js'
 import type { Failure } from './ledger.js'
+import { whole } from './plain-plan.js'
 import { regressionLine } from './regressions.js'
 
 const TRIES_MAX = 1500
@@ -19,7 +20,8 @@ export async function shrink(plan: Plan, fails: (plan: Plan) => Promise<boolean>
   for (let size = Math.ceil(best.ops.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
     for (let from = 0; from < best.ops.length;) if (!(await better(without(best, from, size)))) from += size
   for (const simpler of simplerShapes) await better(simpler(best))
-  for (let at = 0; at < best.ops.length; at++) await better(withoutGap(best, at))
+  for (const [at, op] of best.ops.entries())
+    await better({ ...best, ops: best.ops.with(at, { ...op, gapMs: Math.round(op.gapMs / 10) }) })
   return best
 }
 
@@ -32,15 +34,6 @@ function without(plan: Plan, from: number, size: number): Plan {
     .map((op, at) => (at === from ? { ...op, gapMs: op.gapMs + gapMs } : op))
   return { ...plan, ops }
 }
-
-function withoutGap(plan: Plan, at: number): Plan {
-  const op = plan.ops[at]
-  return op === undefined
-    ? plan
-    : { ...plan, ops: plan.ops.with(at, { ...op, gapMs: Math.round(op.gapMs / 10) }) }
-}
-
-const whole = { chunkMax: 65_536, delayMsMax: 0, capacity: 65_536 } as const
 
 const simplerShapes: readonly ((plan: Plan) => Plan)[] = [
   ({ kept: _kept, ...plan }) => plan,
@@ -58,7 +51,6 @@ function everywhere(plan: Plan, client: Partial<ClientPlan>, server: Partial<Ser
 // The report about a failing seed.
 
 const TRACE_MAX = 120
-
 const AFTER_MS = 5
 
 /** A shrunk plan, and its trace up to the first failure. */

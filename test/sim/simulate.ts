@@ -3,7 +3,8 @@ import { perform } from './perform.js'
 import type { Plan } from './plan.js'
 import { World } from './world.js'
 import type { Wrong } from './wrong.js'
-import type { Failure } from './ledger.js'
+import type { Host } from './host.js'
+import type { Failure, Ledger } from './ledger.js'
 
 const BOUNDED_EVERY = 5
 
@@ -41,28 +42,15 @@ function bounded(world: World): void {
       host.ledger.fail('missing-list', `${name} is connected and has no tools`)
 }
 
-export interface Outcome {
-  readonly failures: readonly Failure[]
-  /** A hash over all events on all wires. */
-  readonly hash: () => string
-  readonly events: number
-  /** Requests that were sent, and those of them that were answered with a result. */
-  readonly requests: number
-  readonly results: number
-  readonly trace: () => Iterable<string>
-}
+/** `results` are the requests that were answered with a result. */
+export type Outcome = Pick<Ledger, 'failures'> & Pick<Host, 'trace'> & Readonly<Record<Counts, number>>
+type Counts = 'requests' | 'results'
 
 export function outcomeOf({ host }: World): Outcome {
   const { ledger, trace } = host
-  const entries = ledger.all
-  return {
-    failures: ledger.failures,
-    hash: () => trace.hash,
-    events: trace.length,
-    requests: entries.length,
-    results: entries.filter(({ answers }) => answers[0]?.ok === true).length,
-    trace: () => trace.lines(),
-  }
+  const { all, failures } = ledger
+  const results = all.filter(({ answers }) => answers[0]?.ok === true).length
+  return { failures, trace, requests: all.length, results }
 }
 
 export function failuresText(failures: readonly Failure[]): string {

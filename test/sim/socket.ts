@@ -74,9 +74,8 @@ export class SimSocket extends Duplex {
       if (how.kind === 'fails') return void this.destroy(systemError(how.code, how.message))
       this.connecting = false
       this.emit('connect')
-      if (how.kind === 'fails-tls') {
+      if (how.kind === 'fails-tls')
         return void this.destroy(systemError('ERR_SSL_WRONG_VERSION_NUMBER', 'wrong version number'))
-      }
       if (isTls) this.emit('secureConnect')
       this.#sent.open(this.#isRead)
       this.#release()
@@ -126,27 +125,15 @@ export class SimSocket extends Duplex {
 
   // Methods that Node's HTTP client calls.
 
+  readonly setKeepAlive: () => this = () => this
+  readonly setNoDelay: () => this = () => this
+  readonly ref: () => this = () => this
+  readonly unref: () => this = () => this
   setTimeout(ms: number, fired?: () => void): this {
     this.timeout = ms
     if (fired !== undefined && ms > 0) this.once('timeout', fired)
     if (fired !== undefined && ms === 0) this.off('timeout', fired)
     this.#used()
-    return this
-  }
-
-  setKeepAlive(): this {
-    return this
-  }
-
-  setNoDelay(): this {
-    return this
-  }
-
-  ref(): this {
-    return this
-  }
-
-  unref(): this {
     return this
   }
 

@@ -16,7 +16,6 @@ export class SseWire implements ClientWire, ResponseOwner {
   #path: string | undefined
   #early: Said[] = []
   #count = 0
-  #isCutting = false
 
   constructor(parts: WireParts) {
     this.#parts = parts
@@ -60,9 +59,7 @@ export class SseWire implements ClientWire, ResponseOwner {
   }
 
   cut(): void {
-    this.#isCutting = true
     this.#requests.cut(this.#random)
-    this.#isCutting = false
   }
 
   order(): number {
@@ -96,7 +93,7 @@ export class SseWire implements ClientWire, ResponseOwner {
     if (said === undefined) return
     // A client that loses a request does not know whether it arrived, so it gives the request up. Other messages are
     // sent again if they did not arrive.
-    if (said.entries.length > 0 && this.#isCutting) {
+    if (said.entries.length > 0 && this.#requests.isCutting) {
       exchange.excuse()
       if (this.#count === 1) this.#gone()
     } else if (!heard) this.#requests.later(() => this.#post(this.#path ?? '', said))
@@ -105,7 +102,7 @@ export class SseWire implements ClientWire, ResponseOwner {
   /** A lost session cannot be resumed. */
   #gone(): void {
     if (this.#requests.isOver) return
-    const isOwn = this.#isCutting || this.#requests.wasPaused
+    const isOwn = this.#requests.isCutting || this.#requests.wasPaused
     const { front, context, inbox, plan } = this.#parts
     if (!isOwn && front.listening) context.ledger.fail('session-lost', `${plan.name} hears nothing more`)
     // A closing proxy has answered all requests before.

@@ -1,6 +1,6 @@
 // Checks that a server is not started too often, and that not too many of its processes run.
 
-import type { Entry, Ledger } from './ledger.js'
+import type { Ledger } from './ledger.js'
 import type { ClientPlan, ServerPlan } from './plan.js'
 
 const MINUTE_MS = 60_000
@@ -21,6 +21,7 @@ export class StartWatch {
     this.#ledger = ledger
   }
 
+  /** A process ended without being asked to, or could not be started. */
   crashed(): void {
     const { now, come } = this.#ledger
     this.#crashes = [...this.#crashes.filter((at) => now - at < MINUTE_MS), now]
@@ -48,7 +49,12 @@ export class StartWatch {
     const calls = this.#ledger.all.filter(
       ({ service, executed }) => service === name && (executed > 0 || unread > 0),
     )
-    const isInDoubt = isolation === 'shared' && calls.some(isGivenUp)
+    // The proxy gives calls up too. The server may learn that before a client that does not read.
+    const isAnyGivenUp = calls.some(
+      ({ givenUpAt, cancelledAt, excused, job }) =>
+        givenUpAt !== undefined || cancelledAt !== undefined || excused || job?.cancelled === true,
+    )
+    const isInDoubt = isolation === 'shared' && isAnyGivenUp
     const begun = calls.filter(({ answers, executed }) => answers.length === 0 && executed > 0)
     return isInDoubt ? Math.min(processes, begun.length + unread) : 0
   }
@@ -57,11 +63,6 @@ export class StartWatch {
   get #generations(): number {
     return 1 + (this.#ledger.reloads.get(this.#plan.name) ?? 0)
   }
-}
-
-/** The proxy gives calls up too. The server may learn that before a client that does not read. */
-function isGivenUp({ givenUpAt, cancelledAt, excused, job }: Entry): boolean {
-  return givenUpAt !== undefined || cancelledAt !== undefined || excused || job?.cancelled === true
 }
 
 /**

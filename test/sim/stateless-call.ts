@@ -5,7 +5,7 @@ import type { SimContext } from './byte-flow.js'
 import { type Askable, type Returns, type Head, isWrongHead } from './request-meta.js'
 import { consentTo, isConsent } from './consent.js'
 import { at, noncesIn, parse, textAt } from './json.js'
-import type { Entry, Ledger } from './ledger.js'
+import type { Entry } from './ledger.js'
 import type { ServerPlan } from './plan.js'
 import type { World } from './world.js'
 import { answerTo, neededFor } from './rounds.js'
@@ -106,7 +106,9 @@ export class StatelessCall {
       if (!this.#op.can.some((name) => name === capability))
         ledger.fail('not-declared', `${root.nonce}: ${text}`)
     }
-    if (noncesIn(text).some((nonce) => nonce !== root.nonce && !isGivenUp(ledger, nonce)))
+    // A server may ask about a cancelled call of this client, and the proxy cannot notice.
+    const isGivenUp = (nonce: string): boolean => ledger.entries.get(nonce)?.job?.cancelled === true
+    if (noncesIn(text).some((nonce) => nonce !== root.nonce && !isGivenUp(nonce)))
       ledger.fail('foreign', `${root.nonce} is asked about another call: ${text}`)
   }
 
@@ -173,7 +175,8 @@ export class StatelessCall {
     this.#request({ by, params }, (waiting) => {
       waiting.next = (ok, text) => {
         const what = `${waiting.entry.nonce} must be refused and heard ${text}`
-        if (ok && !isUnused(first?.answers[0]?.text ?? '')) this.#context.ledger.fail('foreign-state', what)
+        if (ok && !UNUSED.test(first?.answers[0]?.text ?? ''))
+          this.#context.ledger.fail('foreign-state', what)
       }
     })
   }
@@ -211,12 +214,5 @@ function paramsOf({ state }: Round, answers: readonly string[], params: string):
   return `${own}${given}${params}`
 }
 
-/** A server may ask about a cancelled call of this client, and the proxy cannot notice. */
-function isGivenUp({ entries }: Ledger, nonce: string): boolean {
-  return entries.get(nonce)?.job?.cancelled === true
-}
-
 /** The state is still unused: the proxy refused the request early, or its server was not running. */
-function isUnused(text: string): boolean {
-  return /"reason":"(?:overloaded|state-unknown)"|Too many large messages/.test(text)
-}
+const UNUSED = /"reason":"(?:overloaded|state-unknown)"|Too many large messages/

@@ -12,12 +12,10 @@ import { headLines, isWrongHead, namedIn } from './request-meta.js'
 
 /** The proxy notices a closed connection within this time. */
 const SEEN_MS = 5000
-
 const ACCEPT = 'application/json, text/event-stream'
-
 const MISMATCH = -32020
 
-const badRequests: readonly number[] = [-32020, -32021, -32022, -32600, -32700]
+const badRequests: readonly (number | undefined)[] = [-32020, -32021, -32022, -32600, -32700]
 
 export class MixedWire implements ClientWire {
   readonly #old: ClientWire
@@ -203,8 +201,8 @@ class StatelessPosts implements ResponseOwner {
     const code = numberAt(message, 'error', 'code')
     for (const entry of entries) if (entry.isMisheaded && code !== MISMATCH) this.#served(entry, text)
     const isInvalid = status === 400 && code === -32602
-    if (status !== statusOf(code) && !isInvalid)
-      this.#wrongForm(`${name} was answered with ${status} ${text}`)
+    const expected = code === -32601 ? 404 : badRequests.includes(code) ? 400 : 200
+    if (status !== expected && !isInvalid) this.#wrongForm(`${name} was answered with ${status} ${text}`)
   }
 
   #served({ nonce }: Entry, what: string): void {
@@ -215,10 +213,4 @@ class StatelessPosts implements ResponseOwner {
   #wrongForm(what: string): void {
     this.#parts.context.ledger.fail('wrong-form', what)
   }
-}
-
-function statusOf(code: number | undefined): number {
-  if (code === undefined) return 200
-  if (code === -32601) return 404
-  return badRequests.includes(code) ? 400 : 200
 }

@@ -15,13 +15,13 @@ export class StdioServer implements SimServer {
   processes: SimProcess[] = []
   readonly context: SimContext
   readonly #nextPid: () => number
-  readonly #starts: StartWatch
+  readonly starts: StartWatch
   #started = 0
   #spawnError: string | undefined
 
   constructor(context: SimContext, facts: ServerFacts, nextPid: () => number) {
     this.facts = facts
-    this.#starts = new StartWatch(facts.plan, context.ledger)
+    this.starts = new StartWatch(facts.plan, context.ledger)
     this.context = context
     this.#nextPid = nextPid
   }
@@ -40,24 +40,19 @@ export class StdioServer implements SimServer {
 
   count(): void {
     const staying = this.processes.filter(({ stays }) => stays)
-    this.#starts.running(staying.length, staying.filter(({ unread }) => unread > 0).length)
+    this.starts.running(staying.length, staying.filter(({ unread }) => unread > 0).length)
   }
 
   spawn(): Child {
     this.facts.starts.push(this.context.clock.now)
     if (this.#spawnError !== undefined) {
-      this.crashed()
+      this.starts.crashed()
       return failedSpawn(this.#spawnError)
     }
     const process = new SimProcess(`${this.facts.plan.name}#${++this.#started}`, this.#nextPid(), this)
     this.processes = [...this.processes.filter(({ alive }) => alive), process]
     this.context.clock.after(0, () => this.onMilestone('started'))
     return process
-  }
-
-  /** A process ended without being asked to, or could not be started. */
-  crashed(): void {
-    this.#starts.crashed()
   }
 
   strike(fault: FaultName, random: Random): void {
@@ -204,7 +199,7 @@ export class SimProcess implements Child, ScriptHost {
     if (!this.alive) return
     const isCrash = this.stays
     this.alive = false
-    if (isCrash) this.#server.crashed()
+    if (isCrash) this.#server.starts.crashed()
     this.context.trace.note(this.name, `exits ${signal ?? code}`)
     this.#input.break()
     if (!heldOpen) this.output.flow.end()

@@ -4,11 +4,7 @@ import { createHash } from 'node:crypto'
 
 const SHOWN_MAX = 400
 
-interface TraceEvent {
-  readonly at: number
-  readonly where: string
-  readonly what: string | Buffer
-}
+type TraceEvent = { readonly at: number; readonly where: string; readonly what: string | Buffer }
 
 /** Events in order. They are formatted only when read. */
 export class Trace {

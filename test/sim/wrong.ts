@@ -13,9 +13,7 @@ export interface Way {
   readonly pass: (text: string, delayMs?: number) => void
 }
 
-export interface ServerWay extends Way {
-  readonly reply: (text: string) => void
-}
+export type ServerWay = Way & { readonly reply: (text: string) => void }
 
 /** Each member changes one side of the simulation. */
 export interface Wrong {
