@@ -149,7 +149,7 @@ describe('a reference to a secret', () => {
         'http://me:value-of-known@p:1',
       ],
     )
-    assert.match(elsewhere?.unavailable ?? '', /url is wrong once its variables are put in/)
+    assert.match(elsewhere?.unavailable ?? '', /url is wrong after its variables are replaced/)
   })
 
   test('may be the token of the front, which never becomes an empty one', async (t) => {

@@ -121,7 +121,7 @@ export class Host implements SimContext {
     const check: LogSink = (record) => {
       const { message, service } = this.wrong.record?.(record) ?? record
       this.trace.note('log', `${service ?? ''} ${message}`)
-      if (message.includes('left alone')) this.breakers++
+      if (message.includes('keeps crashing')) this.breakers++
       if (message.includes('handling a message failed')) this.ledger.fail('fault', message)
     }
     if (!real) return check

@@ -86,7 +86,7 @@ describe('a login in a browser', { skip: noBrowser }, () => {
     assert(callback !== undefined)
     // A page would take longer on a busy machine than the exchange of the code may.
     const second = await fetch(callback)
-    assert.match(await second.text(), /This login is over, or was not started here\./)
+    assert.match(await second.text(), /This login has ended, or was not started here\./)
     exchange.resolve()
     await until(() => proxy.stderr.includes('logged in at'))
     for (let text = ''; text !== 'hi';)
