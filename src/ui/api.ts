@@ -54,7 +54,7 @@ const lineNames: Record<NameOf<FeedLine>, true> = {
 }
 
 function isFeedLine(value: unknown): value is FeedLine {
-  return isRecord(value) && Object.keys(lineNames).some((name) => name in value)
+  return isRecord(value) && Object.keys(value).some((name) => Object.hasOwn(lineNames, name))
 }
 
 /** Reads the feed until it ends or `signal` fires. */
