@@ -56,7 +56,9 @@ test('no secret of a login is said anywhere', async (t) => {
   server.options = { echoes: true, iss: 'https://evil.example' }
   server.revokeAll()
   assert.match(await call(), /needs a login/)
-  await until(() => gateway.stderr.includes('failed: the answer is that of another authorization server'))
+  await until(() =>
+    gateway.stderr.includes('login failed: the answer is that of another authorization server'),
+  )
   server.options = { echoes: true, opens: [], challenge: '' }
   await call()
   for (const [path, init] of [

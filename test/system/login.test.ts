@@ -106,7 +106,7 @@ describe('a login in a browser', { skip: noBrowser }, () => {
       'with the answer of another server shows nothing of it',
       { iss: `https://evil.example/${hostile}`, callback: { error: hostile, error_description: hostile } },
       refused,
-      /failed: the answer is that of another authorization server/,
+      /login failed: the answer is that of another authorization server/,
     ],
     ['at a page that attacks the callback is made', { page: intruder }, done, /logged in at 127\.0\.0\.1/],
   ]

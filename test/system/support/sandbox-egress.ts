@@ -200,7 +200,10 @@ export function allowedHostsHold(title: string, scene: SandboxScene): void {
         ),
       )
       const lines = stdout.split('\n').filter((line) => line !== '')
-      assert.match(stdout, /403 http:\/\/ is not carried: use https:.*\n.*good\.example, \*\.wild\.example/)
+      assert.match(
+        stdout,
+        /403 http:\/\/ is not carried: use https:\/\/.*\n.*good\.example, \*\.wild\.example/,
+      )
       assert.match(stdout, /Tunnel connection failed: 403 other\.example:443 is not an allowed host/)
       assert.match(stdout, /Tunnel connection failed: 403 wild\.example:443/)
       assert.match(stdout, /Tunnel connection failed: 403 good\.example:8443/)
