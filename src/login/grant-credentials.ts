@@ -64,8 +64,8 @@ export class GrantCredentials implements HttpCredentials {
   }
 
   credential(): Credential | undefined | Promise<Credential | undefined> {
-    const held = this.#token
-    if (held === undefined || this.#context.runtime.wallNow() < held.endsAt) return held?.credential
+    const token = this.#token
+    if (token === undefined || this.#context.runtime.wallNow() < token.endsAt) return token?.credential
     return this.#fetch()
   }
 

@@ -24,7 +24,7 @@ import { type AccessToken, TokenRequests, accessTokenOf } from './token-requests
 const RENEW_AGAIN_MS = 30_000
 
 /** The file of a login in use is read again at this interval, because the login may have changed. */
-const LOOK_AGAIN_MS = 1000
+const READ_AGAIN_MS = 1000
 
 /** The interval in milliseconds at which the proxy looks for a new login while a server needs one. */
 const WATCH_MS = 500
@@ -105,16 +105,16 @@ export class LoginCredentials implements HttpCredentials {
   }
 
   #current(): Credential | undefined | Promise<Credential | undefined> {
-    const held = this.#token
-    if (held === undefined) return undefined
+    const token = this.#token
+    if (token === undefined) return undefined
     const now = this.#context.runtime.wallNow()
-    if (now >= held.endsAt) return this.#renew(held)
-    if (now >= held.renewAt && now >= this.#failedAt + RENEW_AGAIN_MS)
-      this.#renew(held).catch((error: unknown) => {
+    if (now >= token.endsAt) return this.#renew(token)
+    if (now >= token.renewAt && now >= this.#failedAt + RENEW_AGAIN_MS)
+      this.#renew(token).catch((error: unknown) => {
         this.#failedAt = now
         this.#context.tell('warn', `its access token cannot be renewed yet: ${errorText(error)}`)
       })
-    return held.credential
+    return token.credential
   }
 
   async refused(sent: Credential | undefined, refusal: CredentialRefusal): Promise<CredentialVerdict> {
@@ -194,7 +194,7 @@ export class LoginCredentials implements HttpCredentials {
   /** Looks for a changed login only if the server needs one or has one. */
   #readIfChanged(): void {
     const isFirst = this.#readAt === Number.NEGATIVE_INFINITY
-    const isOld = this.#token !== undefined && this.#context.runtime.now() - this.#readAt >= LOOK_AGAIN_MS
+    const isOld = this.#token !== undefined && this.#context.runtime.now() - this.#readAt >= READ_AGAIN_MS
     if (!isFirst && !isOld && !this.#isNeeded) return
     if (isFirst || this.#hasChanged) this.#read()
     else this.#readAt = this.#context.runtime.now()
@@ -212,9 +212,9 @@ export class LoginCredentials implements HttpCredentials {
   }
 
   /** Resolves with undefined if only a new login helps. Rejects with TransportError. */
-  #renew(held: StoredToken): Promise<Credential | undefined> {
+  #renew(token: StoredToken): Promise<Credential | undefined> {
     this.#renewing ??= this.#context.store
-      .withLock(this.#url, () => this.#renewAlone(held))
+      .withLock(this.#url, () => this.#renewAlone(token))
       .catch((error: unknown) => {
         if (error instanceof TransportError) throw error
         throw new TransportError('TRANSPORT_TOKEN', `no token: ${errorText(error)}`)

@@ -230,9 +230,9 @@ class CallTraces implements CallTracer {
     this.#end(trace.front, trace.id, event, frontError(event), { revision, transport: transportOf(event) })
   }
 
-  #end(span: Span, id: string, event: CallEvent, error: string, speech: ProtocolLabels | undefined): void {
+  #end(span: Span, id: string, event: CallEvent, error: string, labels: ProtocolLabels | undefined): void {
     span.updateName(nameOf(event))
-    span.setAttributes(attributesOf(event, id, error, speech))
+    span.setAttributes(attributesOf(event, id, error, labels))
     if (error !== '') span.setStatus({ code: this.#api.SpanStatusCode.ERROR })
     span.end()
   }
@@ -264,7 +264,7 @@ function attributesOf(
   { method, item, code, schema, server }: CallEvent,
   id: string,
   error: string,
-  speech: ProtocolLabels | undefined,
+  labels: ProtocolLabels | undefined,
 ): Attributes {
   const isTool = method === 'tools/call'
   const all = {
@@ -275,8 +275,8 @@ function attributesOf(
     'jsonrpc.request.id': id.replace(/^"|"$/g, ''),
     'rpc.response.status_code': code === undefined ? undefined : String(code),
     'error.type': error,
-    'mcp.protocol.version': speech?.revision,
-    'network.transport': speech?.transport,
+    'mcp.protocol.version': labels?.revision,
+    'network.transport': labels?.transport,
     'mcps.schema': schema,
     'mcps.server': server,
   }

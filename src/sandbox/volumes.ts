@@ -74,8 +74,8 @@ export class Volumes {
       return `${hostPath} and the state folder of the sandbox: one of them contains the other`
     for (const other of all) {
       if (other === volume) continue
-      if (overlap(other.guestPath, guestPath)) return within(guestPath, other.guestPath)
-      if (overlap(other.hostPath, hostPath)) return within(hostPath, other.hostPath)
+      if (overlap(other.guestPath, guestPath)) return overlapText(guestPath, other.guestPath)
+      if (overlap(other.hostPath, hostPath)) return overlapText(hostPath, other.hostPath)
     }
     return !isReadOnly && process.getuid?.() === 0 && this.#runAs === undefined
       ? `${hostPath} can be written to by no session, as each has a user of its own: add :ro, or set runAs to its owner`
@@ -141,7 +141,7 @@ export function isTooWide(path: string): boolean {
   )
 }
 
-function within(one: string, other: string): string {
+function overlapText(one: string, other: string): string {
   return `${one} and ${other}: one of them contains the other`
 }
 

@@ -41,7 +41,7 @@ const ON_THE_WAY_BYTES_MAX = 67_108_864 // 64 MiB
 const CHANNELS_MAX = 2048
 const BROADCAST_BYTES_MAX = 65_536 // 64 KiB
 /** The most messages to all instances that wait while the store is away. */
-const UNTOLD_MAX = 256
+const PENDING_BROADCASTS_MAX = 256
 /** The most addresses and senders whose last message number an instance remembers. */
 const SENDERS_MAX = 4096
 const MARK_BYTES = 9
@@ -166,7 +166,7 @@ export class Cluster implements Peers {
       this.#send(ALL, { kind: 'tell', channel: 0, isOpener: true, value: 0 }, text)
     // The message may report the end of a session, which the other instances must learn.
     const keep = (): void =>
-      void (this.#pendingBroadcasts.length < UNTOLD_MAX && this.#pendingBroadcasts.push(send))
+      void (this.#pendingBroadcasts.length < PENDING_BROADCASTS_MAX && this.#pendingBroadcasts.push(send))
     if (this.isAway) keep()
     else send().catch(keep)
   }

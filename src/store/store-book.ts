@@ -29,12 +29,12 @@ export class StoreBook implements SessionBook {
 
   /** Rejects with StoreAway, because a session that may have ended must not continue. */
   async read(hash: string): Promise<SessionNotes | 'ended' | undefined> {
-    const [ended, said] = await Promise.all([
+    const [ended, sealed] = await Promise.all([
       this.#store.get(endedKey(hash)),
       this.#store.get(notesKey(hash)),
     ])
     if (ended !== undefined || this.#unwritten.has(endedKey(hash))) return 'ended'
-    const opened = said && this.#sealer.open(said, notesKey(hash))
+    const opened = sealed && this.#sealer.open(sealed, notesKey(hash))
     return opened && notesIn(parse(opened.toString()))
   }
 

@@ -34,7 +34,7 @@ export interface AttachedSession {
 export type CallKey = RequestId | Reply
 
 /** A message that arrived after `initialize`; a request also has a reply. */
-interface Early {
+interface DeferredMessage {
   readonly run: () => void
   readonly bytes: number
   readonly reply: Reply | undefined
@@ -57,7 +57,7 @@ export class Session {
   readonly #giveUp: () => void
   /** Answers the pending `initialize`; undefined if none is pending. */
   #opening: (() => void) | undefined
-  readonly #deferred = new Set<Early>()
+  readonly #deferred = new Set<DeferredMessage>()
   /** `announced`: the client has sent `shutdown`. `begun`: the session ends with its last answer. */
   #end: 'none' | 'announced' | 'begun' = 'none'
   #exitCode = 0
@@ -101,7 +101,7 @@ export class Session {
   defer(run: () => void, bytes = 0, reply?: Reply, key?: CallKey): boolean {
     const { callsMax, waitingBytesMax } = this.#context.limits.session
     let waiting = 0
-    for (const early of this.#deferred) waiting += early.bytes
+    for (const deferred of this.#deferred) waiting += deferred.bytes
     if (!this.isOpening || this.#deferred.size >= callsMax) return false
     if (waiting > 0 && waiting + bytes > waitingBytesMax) return false
     this.#deferred.add({ run, bytes, reply, key })
@@ -110,10 +110,10 @@ export class Session {
 
   /** Cancels a deferred request, which then never begins; false if no deferred request has this key. */
   cancelDeferred(key: CallKey): boolean {
-    const early = [...this.#deferred].find((each) => each.key === key)
-    if (early === undefined) return false
-    this.#deferred.delete(early)
-    early.reply?.drop()
+    const deferred = [...this.#deferred].find((each) => each.key === key)
+    if (deferred === undefined) return false
+    this.#deferred.delete(deferred)
+    deferred.reply?.drop()
     return true
   }
 
@@ -122,10 +122,10 @@ export class Session {
     const answer = this.#opening
     this.#opening = undefined
     answer?.()
-    for (const early of this.#deferred) {
+    for (const deferred of this.#deferred) {
       if (this.isOpening) return
-      this.#deferred.delete(early)
-      early.run()
+      this.#deferred.delete(deferred)
+      deferred.run()
     }
   }
 

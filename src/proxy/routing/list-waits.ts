@@ -144,8 +144,8 @@ export class ListWaits {
 
   /** Calls `run` once a server has listed the name, or all candidates have listed; fails the call after its time. */
   whenNamed(call: Call, wanted: Wanted, run: () => void): void {
-    const hurried = new Set<CallTarget>()
-    const pending = (): CallTarget[] => this.#pending(call, wanted, hurried)
+    const started = new Set<CallTarget>()
+    const pending = (): CallTarget[] => this.#pending(call, wanted, started)
     const awaited = pending()
     if (awaited.length === 0) {
       // Any server may have the name, until a reload adds the server whose prefix the name has.
@@ -251,11 +251,11 @@ export class ListWaits {
   }
 
   /** The servers that may have a name, have not listed it, and are now starting or listing. */
-  #pending(call: Call, { kind, candidates }: Wanted, hurried: Set<CallTarget>): CallTarget[] {
+  #pending(call: Call, { kind, candidates }: Wanted, started: Set<CallTarget>): CallTarget[] {
     const { lanes } = candidates()
     for (const lane of lanes) {
-      if (lane.listed.has(kind) || hurried.has(lane)) continue
-      hurried.add(lane)
+      if (lane.listed.has(kind) || started.has(lane)) continue
+      started.add(lane)
       lane.wantFor(call)
     }
     return lanes.filter(({ view, listed }) => view.isPending && (!listed.has(kind) || view.isComing(kind)))

@@ -159,7 +159,7 @@ export class FrontListener implements FrontServer {
   #makesRoom(): boolean {
     // One client must not displace the others.
     const [stranger, network] = ofMost([...this.#strangers], ([, each]) => each)[0] ?? []
-    const closed = stranger ?? this.#longestResting()
+    const closed = stranger ?? this.#longestIdle()
     let goes = 'a new one is refused'
     if (closed !== undefined) goes = 'the one that has been idle longest is closed for a new one'
     if (network !== undefined) {
@@ -173,7 +173,7 @@ export class FrontListener implements FrontServer {
     return true
   }
 
-  #longestResting(): FrontConnection | undefined {
+  #longestIdle(): FrontConnection | undefined {
     let longest: FrontConnection | undefined
     for (const connection of this.#connections)
       if (connection.idleSinceMs < (longest?.idleSinceMs ?? Infinity)) longest = connection

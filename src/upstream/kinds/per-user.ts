@@ -37,10 +37,10 @@ export class PerUserServer implements Upstream {
   #look: Timer | undefined
   #isClosed = false
 
-  constructor(config: HttpServerConfig, around: ProxyContext) {
+  constructor(config: HttpServerConfig, context: ProxyContext) {
     this.config = config
     // The server of a user has only one principal.
-    this.#context = { ...around, separatesPrincipals: () => false }
+    this.#context = { ...context, separatesPrincipals: () => false }
   }
 
   /** True if clients have users: a server cannot be opened before a client names its user. */

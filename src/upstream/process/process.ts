@@ -45,13 +45,13 @@ export class ServerProcess implements Dialed {
   #stopping: Promise<void> | undefined
 
   /** `redactor` cleans the stderr of the server; `adopted` is a process that runs already. */
-  constructor(config: StdioServerConfig, around: ProcessContext, redactor: Redactor, adopted?: Child) {
-    const { limits, runtime } = around
+  constructor(config: StdioServerConfig, context: ProcessContext, redactor: Redactor, adopted?: Child) {
+    const { limits, runtime } = context
     this.#config = config
-    this.#context = around
+    this.#context = context
     this.#child = adopted ?? runtime.spawn(spawnSpec(config, runtime.env))
     const { pid, stdin, stdout, stderr } = this.#child
-    new StderrLog(config.name, around, redactor, this.#words).drain(stderr)
+    new StderrLog(config.name, context, redactor, this.#words).drain(stderr)
     this.connection = new NdjsonConnection(stdout, stdin, limits.ndjson, runtime)
     if (pid !== undefined && config.memoryLimitBytes !== undefined)
       this.#watchMemory(pid, config.memoryLimitBytes)

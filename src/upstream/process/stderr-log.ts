@@ -27,9 +27,9 @@ export class StderrLog {
   #dropped = 0
 
   /** `words` gets each logged line. */
-  constructor(service: string, around: LogContext, redactor: Redactor, words?: LastWords) {
+  constructor(service: string, context: LogContext, redactor: Redactor, words?: LastWords) {
     this.#service = service
-    this.#context = around
+    this.#context = context
     this.#redactor = redactor
     this.#words = words
   }

@@ -70,12 +70,12 @@ export class StartGate {
     this.#isInstalledElsewhere = isInstalledElsewhere
   }
 
-  /** Delays a start that nothing waits for, at most until `hurried`. Such starts run one after another. */
-  async putOff(hurried: Promise<void>): Promise<void> {
-    await within(hurried, ANSWERS_MS, this.#runtime)
+  /** Delays a start that nothing waits for, at most until `skipped`. Such starts run one after another. */
+  async putOff(skipped: Promise<void>): Promise<void> {
+    await within(skipped, ANSWERS_MS, this.#runtime)
     const turn = this.#nextPutOff
-    this.#nextPutOff = turn.then(() => within(hurried, START_MS, this.#runtime))
-    await Promise.race([turn, hurried])
+    this.#nextPutOff = turn.then(() => within(skipped, START_MS, this.#runtime))
+    await Promise.race([turn, skipped])
   }
 
   get isFull(): boolean {

@@ -39,7 +39,7 @@ function end(pid: number): void {
 /** A process that leads its session, and whose parents have ended. */
 const daemon = '(setsid sh -c "echo \\$\\$; exec sleep 1000" &)'
 
-describe('the kin of a call', { skip }, () => {
+describe('the processes of a call', { skip }, () => {
   test('are its descendants, and who carries its mark and has left them', async (t) => {
     const first = await started(t, 'sh -c "echo \\$\\$; exec sleep 1000" & wait', {
       [callMark]: String(call),
@@ -47,8 +47,8 @@ describe('the kin of a call', { skip }, () => {
     const marked = await started(t, daemon, { [callMark]: String(call) })
     // The shell that has left it behind carries the mark too.
     if (marked.child.exitCode === null) await once(marked.child, 'exit')
-    const kin = processesOfCall(first.child.pid ?? 0, call)
-    assert.deepEqual(new Set(kin), new Set([first.child.pid, first.pid, marked.pid]))
+    const found = processesOfCall(first.child.pid ?? 0, call)
+    assert.deepEqual(new Set(found), new Set([first.child.pid, first.pid, marked.pid]))
   })
 
   test('are none of another call, nor of nobody, nor who only has the mark in another text', async (t) => {
