@@ -18,7 +18,7 @@ import { cli } from '../integration/support/programs.js'
 import { scratch } from '../integration/support/spawned.js'
 import { HANG_MS } from '../integration/support/waiting.js'
 import { withCommands } from '../support/reference.js'
-import { readSources, root } from '../support/source-text.js'
+import { root, sourcePaths } from '../support/source-text.js'
 
 leaveHome()
 const run = promisify(execFile)
@@ -130,7 +130,7 @@ describe('command lines in the documents', () => {
 })
 
 test('the test files that CONTRIBUTING.md runs are there', () => {
-  const tests = readSources('test').map(({ path }) => path.replace(/\.test\.ts$/, ''))
+  const tests = sourcePaths('test').map((path) => path.replace(/\.test\.ts$/, ''))
   const named = [...read('CONTRIBUTING.md').matchAll(/npm run t -- ([^`\n]*)/g)].flatMap(([, words = '']) =>
     words.split(' ').filter((word) => word.includes('/')),
   )
@@ -320,9 +320,7 @@ describe('links in the documents', () => {
 })
 
 describe('files that the documents name', () => {
-  const files = ['src', 'test', 'bench'].flatMap((folder) =>
-    readSources(folder).map(({ path }) => `/${path}`),
-  )
+  const files = ['src', 'test', 'bench'].flatMap((folder) => sourcePaths(folder).map((path) => `/${path}`))
   for (const page of ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'bench/README.md', ...decisions])
     test(`exist: ${page}`, () => {
       const named = [...read(page).matchAll(/`((?:[a-z0-9.-]+\/)*[a-z0-9-][a-z0-9.-]*\.(?:ts|mjs))`/g)].map(

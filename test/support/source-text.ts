@@ -2,7 +2,7 @@
 // strings.
 
 import { readFileSync, readdirSync } from 'node:fs'
-import { dirname, join, posix, relative, sep } from 'node:path'
+import { dirname, join, posix, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The folder of package.json, both for `build/test` and for a copy of it elsewhere. */
@@ -34,16 +34,15 @@ export interface SourceFile {
 }
 
 export function readSources(folder: string): SourceFile[] {
-  const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-  return names
-    .filter((name) => /\.tsx?$/.test(name))
-    .map((name) =>
-      relative(root, join(root, folder, name))
-        .split(sep)
-        .join('/'),
-    )
+  return sourcePaths(folder).map((path) => readSource(path, readFileSync(join(root, path), 'utf8')))
+}
+
+/** The source files below a folder, without the packages that are installed there. */
+export function sourcePaths(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.tsx?$/.test(name) && !name.split(sep).includes('node_modules'))
+    .map((name) => [folder, ...name.split(sep)].join('/'))
     .sort()
-    .map((path) => readSource(path, readFileSync(join(root, path), 'utf8')))
 }
 
 /** In this order: comments, strings, regular expressions, which never follow a value. */
