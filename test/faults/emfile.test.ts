@@ -4,7 +4,7 @@
 import { strict as assert } from 'node:assert'
 import { readFileSync } from 'node:fs'
 import { type Socket, connect } from 'node:net'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { at, textAt } from '../integration/support/json.js'
 import { type Scope, type Servers, scratch } from '../integration/support/spawned.js'
 import { untilAnswered } from '../integration/support/waiting.js'
@@ -20,10 +20,12 @@ const SERVERS = 24
 const ROOMY = 128
 const CALLS = 20
 
-for (const descriptors of [64, 128, 256])
-  test(`more clients and servers than ${descriptors} descriptors`, { skip: !isLinux }, async (t) => {
-    for (let round = 0; round < times(1); round++) await crowded(t, descriptors)
-  })
+describe('more clients and servers than descriptors', { concurrency: true, skip: !isLinux }, () => {
+  for (const descriptors of [64, 128, 256])
+    test(String(descriptors), async (t) => {
+      for (let round = 0; round < times(1); round++) await crowded(t, descriptors)
+    })
+})
 
 async function crowded(scope: Scope, descriptors: number): Promise<void> {
   const under = ['prlimit', `--nofile=${descriptors}`]

@@ -50,8 +50,8 @@ const calls = {
 const isLogin = scenario.startsWith('auth/')
 /** Scenarios whose login must fail: metadata of another issuer or resource, and an answer of another issuer. */
 const refused = /^auth\/(?:iss-(?:normalized|supported-missing|unexpected|wrong-issuer)|.*-mismatch)$/
-/** Of 200 ms each. A login that must fail is not waited for as long as one that a busy machine takes its time for. */
-const waitsMax = refused.test(scenario) ? 75 : 400
+/** Of 200 ms each. */
+const waitsMax = 400
 const place = isLogin
   ? loginPlace(scenario, url, JSON.parse(context))
   : { args: ['--url', url], env: process.env, remove: () => undefined }
@@ -67,13 +67,11 @@ function accepted({ requestedSchema: { properties } }) {
 
 const answerTo = ({ method, params }) => (method === 'elicitation/create' ? accepted(params) : {})
 
-const proxy = spawn(process.execPath, [cli, ...place.args, '--silent'], {
-  stdio: ['pipe', 'pipe', 'inherit'],
-  env: place.env,
-})
+const proxy = spawn(process.execPath, [cli, ...place.args], { stdio: 'pipe', env: place.env })
 const exited = once(proxy, 'exit')
 const waiting = new Map()
 let waits = 0
+let hasFailed = false
 const send = (message) => proxy.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 
 /** Comes again with what it is asked for, as often as that is. */
@@ -85,7 +83,7 @@ async function request(method, params = {}) {
   if (error !== undefined) {
     // The browser of the person is faster than a person, and slower than a call; so is a start on a busy machine.
     const isEarly = error.data?.reason === 'login-required' || /still starting/.test(error.message)
-    if (isEarly && ++waits < waitsMax) {
+    if (isEarly && !(hasFailed && refused.test(scenario)) && ++waits < waitsMax) {
       await setTimeout(200)
       return request(method, params)
     }
@@ -98,6 +96,10 @@ async function request(method, params = {}) {
   return request(method, { ...params, inputResponses, ...(requestState && { requestState }) })
 }
 
+createInterface({ input: proxy.stderr }).on('line', (line) => {
+  hasFailed ||= line.includes('its login failed')
+  console.error(line)
+})
 createInterface({ input: proxy.stdout }).on('line', (line) => {
   const { id, method, params, ...answer } = JSON.parse(line)
   if (method === undefined) waiting.get(id)?.(answer)

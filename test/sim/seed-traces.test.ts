@@ -8,11 +8,11 @@ import { simulate } from './simulate.js'
 import { warm } from './warm.js'
 
 const counts: readonly (readonly [RunKind, number])[] = [
-  ['plain', 15],
-  ['http', 8],
-  ['eras', 6],
-  ['http-eras', 6],
-  ['instances', 6],
+  ['plain', 6],
+  ['http', 4],
+  ['eras', 3],
+  ['http-eras', 3],
+  ['instances', 3],
 ]
 
 before(warm)
