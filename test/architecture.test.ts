@@ -124,7 +124,7 @@ const linesMax = table(`
   limits                 | 167
   real-runtime           | 47
   config                 | 4245
-  lock                   | 642
+  lock                   | 633
   log                    | 480
   record                 | 251
   events                 | 236
@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1932
   ui                     | 1851
   ask                    | 356
-  cli                    | 5129
+  cli                    | 5127
   cli/clients            | 1399
   servers                | 277
   sandbox                | 5715

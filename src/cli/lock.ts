@@ -8,7 +8,6 @@ import {
   changesOf,
   contentsOf,
   differences,
-  type KnownContents,
   lockedAs,
   type ListedServer,
   subjectOf,
@@ -164,7 +163,6 @@ async function listOnce(config: Configuration, each: Meant, runtime: Runtime): P
 }
 
 class Recorder implements ListGuard {
-  readonly #known: KnownContents = new WeakMap()
   listed: ListedServer | undefined
 
   judge(): undefined {
@@ -173,7 +171,7 @@ class Recorder implements ListGuard {
 
   complete(_config: ServerConfig, listed: Listed, isWhole: boolean): void {
     if (!isWhole) return
-    const [before, now] = [this.listed, contentsOf(listed, this.#known)]
+    const [before, now] = [this.listed, contentsOf(listed)]
     const all = (kind: (typeof lockedKinds)[number]): Contents =>
       new Map([...(now[kind] ?? []), ...(before?.[kind] ?? [])])
     this.listed = { instructions: all('instructions'), tools: all('tools'), prompts: all('prompts') }

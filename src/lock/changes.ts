@@ -21,28 +21,21 @@ export interface Change extends ListChange {
 /** The name of the only entry of the kind `instructions`. */
 export const INSTRUCTIONS = 'instructions'
 
-export type KnownContents = WeakMap<ListItem, Content>
-
-export function contentsOf({ instructions, lists }: Listed, known: KnownContents): ListedServer {
+export function contentsOf({ instructions, lists }: Listed): ListedServer {
   const { text = '' } = instructions ?? {}
   const entries = text === '' ? [] : [[INSTRUCTIONS, contentOf(Buffer.from(quote(text)))] as const]
   return {
     instructions: instructions && new Map(entries),
-    tools: named(lists.get('tools'), known),
-    prompts: named(lists.get('prompts'), known),
+    tools: named(lists.get('tools')),
+    prompts: named(lists.get('prompts')),
   }
 }
 
 /** The first item with a name counts, because clients get only that one. */
-function named(items: readonly ListItem[] | undefined, known: KnownContents): Contents | undefined {
+function named(items: readonly ListItem[] | undefined): Contents | undefined {
   if (items === undefined) return undefined
   const contents = new Map<string, Content>()
-  for (const item of items) {
-    if (contents.has(item.key)) continue
-    const content = known.get(item) ?? contentOf(item.line)
-    known.set(item, content)
-    contents.set(item.key, content)
-  }
+  for (const { key, line } of items) if (!contents.has(key)) contents.set(key, contentOf(line))
   return contents
 }
 

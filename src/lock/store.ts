@@ -19,7 +19,6 @@ import {
   type Change,
   changesOf,
   contentsOf,
-  type KnownContents,
   lockedAs,
   type ListedServer,
   INSTRUCTIONS,
@@ -55,7 +54,6 @@ export class LockStore {
   readonly path: string
   readonly #runtime: LockRuntime
   readonly #log: LogSink
-  readonly known: KnownContents = new WeakMap()
   readonly #logged = new Set<string>()
   readonly #guards = new Map<string, ListGuard>()
   /** The text of the last read or write; undefined if the file is missing. */
@@ -156,10 +154,10 @@ function guardOf(schema: string, store: LockStore): ListGuard {
   return {
     judge: ({ lock, name }, listed) => {
       if (lock === undefined || lock === false) return undefined
-      const { problem, schemas, known } = store
+      const { problem, schemas } = store
       if (problem !== undefined) return lock === 'warn' ? undefined : blockedBy(problem, listed, [])
       const locked = schemas.get(schema)?.get(name)
-      const changes = locked === undefined ? [] : changesOf(locked, contentsOf(listed, known), false)
+      const changes = locked === undefined ? [] : changesOf(locked, contentsOf(listed), false)
       if (changes.length === 0) return undefined
       if (lock === 'fail') return blockedBy(failureOf(schema, name, changes), listed, changes)
       const hidden = new Map(
@@ -175,7 +173,7 @@ function guardOf(schema: string, store: LockStore): ListGuard {
     complete: ({ lock, name }, listed, isWhole) => {
       if (lock === undefined || lock === false || store.problem !== undefined) return
       const locked = store.schemas.get(schema)?.get(name)
-      const now = contentsOf(listed, store.known)
+      const now = contentsOf(listed)
       if (locked !== undefined) {
         for (const change of changesOf(locked, now, false))
           store.changed(name, change, () => lineOf(schema, name, change, lock))
