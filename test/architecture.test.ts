@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1932
   ui                     | 1851
   ask                    | 356
-  cli                    | 5127
+  cli                    | 5101
   cli/clients            | 1399
   servers                | 277
   sandbox                | 5715

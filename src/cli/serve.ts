@@ -279,7 +279,7 @@ async function withResources(
     // In a recording, the first answers must not depend on how fast servers start.
     const isRepeatable = given['no-kept-lists'] || record !== undefined
     const options = {
-      log: eventLog.sink,
+      log,
       onSecrets: (secrets: readonly string[], service: string) => logger.learnSecrets(secrets, service),
       on: [
         eventLog.listeners,
