@@ -128,7 +128,7 @@ const linesMax = table(`
   log                    | 480
   record                 | 251
   events                 | 236
-  audit                  | 180
+  audit                  | 166
   proxy/routing          | 1828
   proxy/input            | 803
   proxy/clients          | 1668

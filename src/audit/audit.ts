@@ -1,13 +1,17 @@
-// Writes one JSON line for each call of a client.
+// Writes one JSON line for each call of a client, in a file or on stderr.
 //
 // The audit listens to `call` events. They fire when the answer is on its way, so no call waits for the audit.
 
 import { createHash } from 'node:crypto'
+import type { AuditConfig } from '../config/configuration.js'
 import type { CallEvent } from '../events/proxy-events.js'
 import type { ErrorBody } from '../jsonrpc/build.js'
 import { write } from '../jsonrpc/text.js'
 import { auditFailed } from '../mcp/error-codes.js'
 import type { CallGate } from '../calls/call.js'
+import { type LogStream, LineStream } from '../log/log.js'
+import { RotatingFile, type RotatingFileOptions } from '../log/rotating-file.js'
+import type { LogSink, Runtime } from '../runtime/runtime.js'
 import { escapeJson } from '../text/escape.js'
 import { matcherOf } from '../text/name-patterns.js'
 import { withoutSecretMembers } from '../text/secret-names.js'
@@ -31,21 +35,15 @@ export interface AuditSink {
   close(): Promise<void>
 }
 
-export interface AuditOptions {
-  /** Whether lines contain arguments and results. */
-  readonly payloads: boolean
-  /** The treatment of a call whose line may be lost. The default is `continue`. */
-  readonly onError?: 'continue' | 'refuse'
-  /** Every call of a method that matches one of these patterns gets a line. */
-  readonly methods: readonly string[]
-}
-
 /** The clock, and the redactor of the log. */
 export interface AuditContext {
   wallNow(): number
   /** Returns the text without secrets, cut after about `lengthMax` UTF-16 units. */
   clean(text: string, lengthMax: number): string
 }
+
+/** `methods` are patterns of the methods whose calls get a line. */
+type AuditOptions = Pick<AuditConfig, 'payloads' | 'methods' | 'onError'>
 
 export class Audit implements CallGate {
   readonly #sink: AuditSink
@@ -133,9 +131,34 @@ export class Audit implements CallGate {
   }
 }
 
-/** Returns the line that reports the number of lost lines. */
-export function gapLine(context: Pick<AuditContext, 'wallNow'>, lost: number): string {
-  return lineOf(context, 'audit-gap', { lost })
+interface AuditParts {
+  readonly log: LogSink
+  readonly stderr: LogStream
+  readonly mayBeStdout?: boolean
+  readonly clean: AuditContext['clean']
+  readonly runtime: Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>
+  /** Replaces the file system in tests. */
+  readonly append?: RotatingFileOptions['append']
+}
+
+/** Opens the audit, and creates its file with mode 0600. A file that cannot be written is an error in the log. */
+export function openAudit({ file, ...config }: AuditConfig, parts: AuditParts): Audit {
+  const { runtime, clean, log, append, mayBeStdout = false } = parts
+  const context = { wallNow: () => runtime.wallNow(), clean }
+  const lost = (lines: number): string => lineOf(context, 'audit-gap', { lost: lines })
+  if (file === undefined) return new Audit(new LineStream(parts.stderr, lost), config, context)
+  const sink = new RotatingFile({
+    path: file,
+    what: 'audit file',
+    maxSizeBytes: config.maxSizeBytes,
+    maxFiles: config.maxFiles,
+    mayBeStdout,
+    onTrouble: (message) => log({ level: 'error', message }),
+    gapLine: lost,
+    append,
+    clock: runtime,
+  })
+  return new Audit(sink, config, context)
 }
 
 function lineOf({ wallNow }: Pick<AuditContext, 'wallNow'>, kind: string, members: object): string {

@@ -315,7 +315,7 @@ async function openAuditIfAsked(
   runtime: Runtime,
 ): Promise<Audit | undefined> {
   if (audit === undefined) return undefined
-  const { openAudit } = await import('../audit/open-audit.js')
+  const { openAudit } = await import('../audit/audit.js')
   const clean: Logger['clean'] = (text, most) => logger.clean(text, most)
   const { stderr } = process
   return openAudit(audit, { log: logger.sink, stderr, mayBeStdout: kind === 'http', clean, runtime })

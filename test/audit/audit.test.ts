@@ -1,7 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import type { Audit } from '../../src/audit/audit.js'
-import { openAudit } from '../../src/audit/open-audit.js'
+import { type Audit, openAudit } from '../../src/audit/audit.js'
 import { auditFailed } from '../../src/mcp/error-codes.js'
 import type { CallEvent, LogRecord } from '../../src/index.js'
 import { Redactor } from '../../src/text/redactor.js'

@@ -27,7 +27,11 @@ export class AuditWatch {
       for (const written of wrong.audit?.(line) ?? [line]) this.#take(parse(written))
     }
     const sink = { write, close: () => Promise.resolve() }
-    const audit = new Audit(sink, { payloads: true, methods: ['*'] }, { wallNow, clean: (text) => text })
+    const audit = new Audit(
+      sink,
+      { payloads: true, methods: ['*'], onError: 'continue' },
+      { wallNow, clean: (text) => text },
+    )
     this.ended = audit.onCall
   }
 
