@@ -136,14 +136,14 @@ const linesMax = table(`
   policy                 | 418
   proxy                  | 908
   front-auth             | 1043
-  gateway                | 1479
+  gateway                | 1461
   metrics                | 912
   index                  | 49
   replay                 | 1869
   inspector              | 1932
   ui                     | 1851
   ask                    | 356
-  cli                    | 5101
+  cli                    | 5102
   cli/clients            | 1399
   servers                | 277
   sandbox                | 5715

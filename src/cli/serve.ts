@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8'
 import type { Audit } from '../audit/audit.js'
 import { secretsIn } from '../config/config.js'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
+import { homeOf, ownPath } from '../config/file.js'
 import {
   type EventSource,
   type ProxyEvents,
@@ -148,7 +149,7 @@ export function serveHttp(
       handler: inspection && ((path) => inspection.pages.find(path)),
       allowUnauthenticated,
       // A recording begins with the `initialize` of each session.
-      keepSessions: run.given.record === undefined,
+      sessionsFolder: run.given.record === undefined ? ownPath(homeOf(process.env), 'sessions') : undefined,
       beforeListening,
       ...(config.server.metrics && telemetry && { metrics: telemetry.page }),
     })

@@ -3,13 +3,11 @@
 // Loaded only when something is served over HTTP.
 
 import type { Socket } from 'node:net'
-import { join } from 'node:path'
 import { type Common, openCommon } from '../proxy/common.js'
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
 import { write } from '../jsonrpc/text.js'
 import { enabledSchemas } from '../config/config.js'
-import { homeOf, ownPath } from '../config/file.js'
 import { filesIn } from '../kept/folder-files.js'
 import type { Cluster } from '../store/cluster.js'
 import { SessionPersistence } from '../store/session-persistence.js'
@@ -24,13 +22,7 @@ import type { McpProxy } from '../proxy/proxy-interface.js'
 import type { EventSource } from '../events/emitter.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { ProxyOptions } from '../proxy/proxy-options.js'
-import {
-  type FrontRemedies,
-  type FrontRules,
-  type ProxiesServing,
-  refuseOpenFront,
-  serveProxies,
-} from './serving.js'
+import { type FrontRemedies, type ProxiesServing, refuseOpenFront, serveProxies } from './serving.js'
 import { defaultHttpServerLimits } from '../transports/http-server/front-limits.js'
 import { type HttpServerConfig, isRemote } from '../upstream/contracts/server-config.js'
 import { isLoopback } from '../text/loopback.js'
@@ -46,12 +38,8 @@ export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
   /** A listening socket that replaces host and port. Another process accepts on it while this gateway drains. */
   readonly socket?: Socket | undefined
   readonly allowUnauthenticated?: boolean
-  readonly allowedHosts?: readonly string[]
-  /**
-   * Keeps the key of session ids and the notes about each session, so that sessions outlive the process: in
-   * `~/.mcps-proxy`, or in another folder, whose parent exists.
-   */
-  readonly keepSessions?: boolean | { readonly folder: string }
+  /** Has the key of session ids and the notes about each session, so that sessions outlive the process. */
+  readonly sessionsFolder?: string | undefined
   /** A store that other instances share, which replaces `server.store` of the configuration. */
   readonly store?: Store | undefined
   /** The page at `/metrics`, which needs the token. */
@@ -145,7 +133,7 @@ export async function openGateway(config: Configuration, options: GatewayOptions
     if (isReady !== undefined) await Promise.all([proxies.change(config), isReady])
     serving = await listen(config, options, { ...common, startPages }, proxies.served(config))
     const opened = proxies.change(config)
-    serving.change(proxies.served(config), rulesOf(config, options))
+    serving.change(proxies.served(config), config.server)
     await opened
     return gatewayOf(config, options, proxies, serving, common)
   } catch (error) {
@@ -186,13 +174,11 @@ async function clusterOf(
 
 function sessionsOf(
   { server, source }: Configuration,
-  { keepSessions = false }: GatewayOptions,
+  { sessionsFolder }: GatewayOptions,
   { runtime, log }: Common,
 ): SessionPersistence {
-  const own = keepSessions === true ? ownPath(homeOf(runtime.env), 'sessions') : undefined
-  const folder = typeof keepSessions === 'object' ? join(keepSessions.folder, 'sessions') : own
-  const files = folder === undefined ? undefined : filesIn(folder, runtime)
-  const disk = files && { files, log, source }
+  const disk =
+    sessionsFolder === undefined ? undefined : { files: filesIn(sessionsFolder, runtime), log, source }
   return new SessionPersistence({ keys: server, instance: server.instance, runtime, log, disk })
 }
 
@@ -222,7 +208,7 @@ function gatewayOf(
   const fixed = fixedKeys(config, options)
   const changes = new CoalescedChanges(async (next: Configuration) => {
     const take = await common.loaded.load(next)
-    await serving.prepare(rulesOf(next, options))
+    await serving.prepare(next.server)
     if (isClosing)
       return common.log({ level: 'warn', message: 'a changed configuration is ignored: closing' })
     for (const [key, value] of fixedKeys(next, options))
@@ -231,7 +217,7 @@ function gatewayOf(
     take()
     common.sessions.change(next.server)
     const changed = proxies.change(next)
-    serving.change(proxies.served(next), rulesOf(next, options))
+    serving.change(proxies.served(next), next.server)
     await changed
   })
   const { host, port, origin } = serving
@@ -275,10 +261,6 @@ function addressOf(
   options: Pick<GatewayOptions, 'host' | 'port'>,
 ): FrontAddress {
   return { host: options.host ?? host, port: options.port ?? port }
-}
-
-function rulesOf({ server }: Configuration, options: GatewayOptions): FrontRules {
-  return { ...server, allowedHosts: options.allowedHosts ?? server.allowedHosts }
 }
 
 /** The keys whose change needs a restart, with their values. */
@@ -368,7 +350,7 @@ function listen(
   const { source } = config
   const session = options.limits?.session
   return serveProxies(served, {
-    ...rulesOf(config, options),
+    ...config.server,
     ...addressOf(config, options),
     socket: options.socket,
     allowUnauthenticated: options.allowUnauthenticated ?? false,

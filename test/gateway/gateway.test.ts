@@ -141,7 +141,7 @@ test('two clients that others wrote are each asked what their own calls ask, ove
 test('a client whose connections are cut in the middle of a call gets its answer', async (t) => {
   const servers = schema({ every: { ...everything, prefix: false } })
   // Through the relay the port is another one.
-  const opened = await gateway(t, { default: servers }, {}, { allowedHosts: ['127.0.0.1'] })
+  const opened = await gateway(t, { default: servers }, { allowedHosts: ['127.0.0.1'] })
   const relay = await Relay.open(t, opened.port)
   const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${relay.port}/mcp`))
   const client = new Client({ name: 'eve', version: '1' })

@@ -30,13 +30,13 @@ const askable = { sampling: {} }
 
 /** One gateway after the other, with the same configuration and key. */
 function runs(t: Scope, servers: Readonly<Record<string, ServerEntry>>, server: Json = {}) {
-  const keepSessions = { folder: scratch(t) }
+  const sessionsFolder = join(scratch(t), 'sessions')
   let gateway: Gateway | undefined
   const kill = async (): Promise<void> => gateway?.close(0)
   t.after(kill)
   const next = async (more: Json = {}): Promise<Gateway> => {
     await kill()
-    const options: GatewayOptions = { keepSessions }
+    const options: GatewayOptions = { sessionsFolder }
     gateway = await openGateway(gatewayConfig({ mcpServers: servers, server, ...more }), options)
     return gateway
   }
@@ -225,7 +225,7 @@ test('a gateway that cannot keep its key says so, and serves', async (t) => {
   const gateway = await gatewayOf(
     t,
     { mcpServers: { s: itServer() } },
-    { keepSessions: { folder }, log: ({ message: text }) => void logged.push(text) },
+    { sessionsFolder: join(folder, 'sessions'), log: ({ message: text }) => void logged.push(text) },
   )
   assert(logged.some((text) => text.includes('sessions end with this process')))
   mkdirSync(folder, { recursive: true })
