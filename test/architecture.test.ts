@@ -136,7 +136,7 @@ const linesMax = table(`
   policy                 | 418
   proxy                  | 908
   front-auth             | 1043
-  gateway                | 1461
+  gateway                | 1457
   metrics                | 912
   index                  | 49
   replay                 | 1869
