@@ -81,11 +81,11 @@ export class LocalClient {
     throw new AnswerError(Number(error.member('code')?.text), error.string('message') ?? error.raw)
   }
 
-  async list(method: string, member: string): Promise<JsonValue[]> {
+  async listTools(): Promise<JsonValue[]> {
     const all: JsonValue[] = []
     for (let cursor: string | undefined = ''; cursor !== undefined;) {
-      const page: JsonValue = await this.request(method, cursor === '' ? '{}' : write({ cursor }))
-      all.push(...(page.member(member)?.items ?? []))
+      const page: JsonValue = await this.request('tools/list', cursor === '' ? '{}' : write({ cursor }))
+      all.push(...(page.member('tools')?.items ?? []))
       cursor = page.string('nextCursor')
     }
     return all

@@ -144,7 +144,7 @@ async function showTools(client: LocalClient, { words, json, profile }: AskTask)
   const [pattern = ''] = words
   // `*` stands for any characters. A pattern without `*` fits any part of the name.
   const matches = matcherOf([pattern.includes('*') ? pattern : `*${pattern}*`])
-  const all = await client.list('tools/list', 'tools')
+  const all = await client.listTools()
   const tools = all.filter((tool) => matches(nameOf(tool)))
   await say('stdout', json ? `[${tools.map(({ raw }) => raw).join(',\n')}]\n` : await linesOf(tools))
   // A profile may hide the tools of the servers.
@@ -176,10 +176,10 @@ async function linesOf(tools: readonly JsonValue[]): Promise<string> {
 async function callTool(client: LocalClient, question: AskTask): Promise<number> {
   const [name = '', ...words] = question.words
   const isNamed = (each: JsonValue): boolean => nameOf(each) === name
-  let tools = await client.list('tools/list', 'tools')
+  let tools = await client.listTools()
   if (!tools.some(isNamed)) {
     await Promise.race([client.toolsChanged(), setTimeout(LATE_TOOLS_MS)])
-    tools = await client.list('tools/list', 'tools')
+    tools = await client.listTools()
   }
   const tool = tools.find(isNamed)
   const properties = tool?.member('inputSchema')?.member('properties')

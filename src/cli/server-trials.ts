@@ -211,7 +211,7 @@ function withOneServer(
 /** The client's list of tools; undefined if the client gets an error. */
 async function listed(client: LocalClient): Promise<readonly JsonValue[] | undefined> {
   try {
-    return await client.list('tools/list', 'tools')
+    return await client.listTools()
   } catch {
     return undefined
   }
