@@ -43,15 +43,11 @@ export class ChangedMeanwhile extends Error {
 const FORMAT = 2
 
 /**
- * Writes all files or none, and returns the path of the record. `onStep` is called before each write.
+ * Writes all files or none, and returns the path of the record.
  *
  * @throws ChangedMeanwhile, or the system's error; all changes are undone then
  */
-export function applyChanges(
-  changes: readonly FileChange[],
-  folder: string,
-  onStep: () => void = () => undefined,
-): string {
+export function applyChanges(changes: readonly FileChange[], folder: string): string {
   assertUnchanged(changes)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const number = (Number(newestIn(folder)?.slice(0, NUMBER_LENGTH)) || 0) + 1
@@ -59,7 +55,6 @@ export function applyChanges(
   replaceFile(path, `${JSON.stringify({ format: FORMAT, changes }, undefined, 2)}\n`, 0o600, true)
   try {
     for (const change of changes) {
-      onStep()
       assertUnchanged([change])
       rewriteFile(change.path, change.after)
     }
@@ -161,11 +156,12 @@ function serversOf(
 
 const NUMBER_LENGTH = 6
 
-/** The record with the highest number. Records of earlier versions have dates as names, and are older. */
+/** The record with the highest number. */
 function newestIn(folder: string): string | undefined {
   if (!existsSync(folder)) return undefined
-  const names = readdirSync(folder).filter((name) => name.endsWith('.json'))
-  return names.sort().findLast((name) => /^\d{6}\.json$/.test(name)) ?? names.at(-1)
+  return readdirSync(folder)
+    .sort()
+    .findLast((name) => /^\d{6}\.json$/.test(name))
 }
 
 /** @throws EditMistake */
