@@ -9,7 +9,6 @@ import { readFileBytes } from '../runtime/read-file.js'
 import { type SecretStore, SecretStoreError } from '../secrets/store.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { escapeText, inShell } from '../text/escape.js'
-import { isLoopback } from '../text/loopback.js'
 import { Redactor } from '../text/redactor.js'
 import {
   ChangedMeanwhile,
@@ -175,13 +174,9 @@ function movedLines(
   const label = name === to ? name : `${name} (as ${to})`
   const known = isNew ? '' : `  (${file} has it already)`
   const secrets = isNew ? secretNamesIn(entry) : []
-  const mayNeedLogin = words === undefined && entry['headers'] === undefined && !isLocal(String(entry['url']))
   return [
     `  ${label}: ${line}${known}`,
     ...(ignored.length === 0 ? [] : [`    not taken over: ${ignored.join(', ')}`]),
-    ...(mayNeedLogin
-      ? [`    a login of the client does not come along; if it wants one: mcps-proxy login ${inShell(to)}`]
-      : []),
     ...secrets.map(
       (secret) => `    ${secret} looks like a secret; --secrets keeps it in the store of secrets`,
     ),
@@ -190,10 +185,6 @@ function movedLines(
         `    the store of secrets ${added.has(name) ? `gets ${name}` : `has ${name}, or mcps-proxy secret set ${inShell(name)} puts it there`}`,
     ),
   ]
-}
-
-function isLocal(url: string): boolean {
-  return URL.canParse(url) && isLoopback(new URL(url).hostname)
 }
 
 function diffOf({ path, before = '', after }: FileChange): string[] {
