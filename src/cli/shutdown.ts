@@ -25,9 +25,6 @@ export const faultGraceMs = 1000
 /** The limit for everything after the calls: reading the last answers, stopping servers, closing files. */
 export const closeMsMax = 5500
 
-/** One fault often causes more, and calls are still answered. After this many, the process ends immediately. */
-const faultsMax = 100
-
 export class Shutdown {
   readonly #log: LogSink
   readonly #children: Children
@@ -37,7 +34,7 @@ export class Shutdown {
   #hangup: (() => void) | undefined
   #isHungUp = false
   #isClosing = false
-  #faults = 0
+  isFaulty = false
 
   /** Listens until the process ends. An end without an orderly close kills the children. */
   constructor(log: LogSink, children: Children) {
@@ -53,10 +50,6 @@ export class Shutdown {
   /** Resolves with the exit code of the first signal (0) or fault (70). */
   get ended(): Promise<number> {
     return this.#ended.promise
-  }
-
-  get isFaulty(): boolean {
-    return this.#faults > 0
   }
 
   /** The exit code of a run that would end with `exitCode`. A fault counts even if something else came first. */
@@ -102,7 +95,7 @@ export class Shutdown {
 
   #onFault(error: unknown): void {
     this.#log({ level: 'error', message: 'internal error: closing', details: { error } })
-    if (++this.#faults > faultsMax) this.#exit(internalErrorCode)
+    this.isFaulty = true
     this.endWithin(faultGraceMs + closeMsMax)
     this.#ended.resolve(internalErrorCode)
   }
