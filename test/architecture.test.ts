@@ -124,7 +124,7 @@ const linesMax = table(`
   limits                 | 167
   real-runtime           | 47
   config                 | 4245
-  lock                   | 633
+  lock                   | 621
   log                    | 480
   record                 | 251
   events                 | 236

@@ -20,26 +20,14 @@ export function showUnseen(text: string): string {
   return unescaped(text, (whole) => whole).replaceAll(unseen, (character) => `<${codePointOf(character)}>`)
 }
 
-/** Lists invisible characters, except emoji and layout, and the text that tags spell; undefined if there is none. */
+/** Lists invisible characters, except emoji and layout; undefined if there is none. */
 export function unseenIn(text: string): string | undefined {
   const found = [
     ...unescaped(text, () => '')
       .replaceAll(emoji, '')
       .matchAll(unseen),
   ].map(([character]) => character)
-  if (found.length === 0) return undefined
-  const spelled = found.map((each) => letterOf(each.codePointAt(0) ?? 0)).join('')
-  const codes = [...new Set(found.map(codePointOf))].join(', ')
-  return spelled === '' ? codes : `${codes} that spell "${spelled.slice(0, SPELLED_LENGTH_MAX)}"`
-}
-
-/** The beginning of a hidden text is enough for a warning. */
-const SPELLED_LENGTH_MAX = 120
-
-/** Returns the letter of a tag character, which is invisible (Unicode, block Tags). */
-function letterOf(code: number): string {
-  const letter = code - 0xe0000
-  return letter >= 0x20 && letter < 0x7f ? String.fromCharCode(letter) : ''
+  return found.length === 0 ? undefined : [...new Set(found.map(codePointOf))].join(', ')
 }
 
 /** Decodes `\u` escapes, and replaces other escapes, such as `\n`, by the result of `other`. */
