@@ -139,7 +139,7 @@ const linesMax = table(`
   gateway                | 1457
   metrics                | 912
   index                  | 49
-  replay                 | 1869
+  replay                 | 1863
   inspector              | 1932
   ui                     | 1851
   ask                    | 356

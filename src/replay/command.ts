@@ -14,7 +14,7 @@ import { realRuntime } from '../real-runtime.js'
 import { isReserved } from '../transports/http-client/http-session.js'
 import { startsOf } from './launch.js'
 import { Replayer } from './replayer.js'
-import { type ReplayedFile, hasFailed, report, summary } from './report.js'
+import { type Result, hasFailed, report, summary } from './report.js'
 import { type Transcript, readTranscripts, TranscriptError } from './transcript.js'
 
 export interface Output {
@@ -110,7 +110,7 @@ export async function replay(request: ReplayRequest, replayer: Replayer, output:
   if (!request.trust && !(await isAllowed(startsOf(named, request), output))) return usageMistake
   const results = await replayAll(transcripts, request.verbose, replayer, output)
   await output.print(summary(results))
-  return results.some(({ result }) => hasFailed(result)) ? failed : 0
+  return results.some(hasFailed) ? failed : 0
 }
 
 async function isAllowed(starts: readonly string[], output: Output): Promise<boolean> {
@@ -141,12 +141,12 @@ async function replayAll(
   isVerbose: boolean,
   replayer: Replayer,
   output: Output,
-): Promise<readonly ReplayedFile[]> {
-  const results: ReplayedFile[] = []
+): Promise<readonly Result[]> {
+  const results: Result[] = []
   try {
     for (const transcript of transcripts) {
       const result = await replayer.replay(transcript)
-      results.push({ transcript, result })
+      results.push(result)
       const text = report(transcript, result, isVerbose)
       if (text !== '') await output.print(text)
     }

@@ -36,11 +36,6 @@ function isFailure(event: Event): boolean {
   return event.kind === 'exit' ? event.problem !== undefined : event.kind !== 'sent' && event.kind !== 'equal'
 }
 
-export interface ReplayedFile {
-  readonly transcript: Transcript
-  readonly result: Result
-}
-
 export function hasFailed(result: Result): boolean {
   return result.kind === 'replayed' && result.events.some(isFailure)
 }
@@ -66,8 +61,7 @@ export function report({ file, name }: Transcript, result: Result, verbose: bool
   return [`${verdict} ${escapeText(name)}`, ...lines, ...stderr, ''].join('\n')
 }
 
-export function summary(replayed: readonly ReplayedFile[]): string {
-  const results = replayed.map(({ result }) => result)
+export function summary(results: readonly Result[]): string {
   const failed = results.filter(hasFailed).length
   const skipped = results.filter(({ kind }) => kind === 'skipped').length
   const events = results.flatMap((result) => (result.kind === 'skipped' ? [] : result.events))
