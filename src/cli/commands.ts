@@ -5,8 +5,8 @@ import { type Command, asksFor, olderSpellings, wrongWord } from './command-line
 import { connectCommand, httpCommand, stdioCommand } from './serve-commands.js'
 
 /** In the order of the help. */
-const loaders = {
-  stdio: async (): Promise<Command> => stdioCommand,
+const loaders: Readonly<Record<string, () => Promise<Command>>> = {
+  stdio: async () => stdioCommand,
   http: async () => httpCommand,
   connect: async () => connectCommand,
   sandbox: async () => (await import('./run-sandbox.js')).sandboxCommand,
@@ -29,19 +29,17 @@ const loaders = {
   status: async () => (await import('./status.js')).statusCommand,
   replay: async () => (await import('../replay/command.js')).replayCommand,
   completion: async () => (await import('./help.js')).completionCommand,
-} satisfies Readonly<Record<string, () => Promise<Command>>>
-
-const byName: ReadonlyMap<string, () => Promise<Command>> = new Map(Object.entries(loaders))
+}
 
 export function loadCommands(): Promise<Command[]> {
-  return Promise.all([...byName.values()].map((load) => load()))
+  return Promise.all(Object.values(loaders).map((load) => load()))
 }
 
 /** @throws UsageError for an unknown name */
 export async function loadCommand(name: string): Promise<Command> {
-  const load = byName.get(name)
+  const load = Object.hasOwn(loaders, name) ? loaders[name] : undefined
   if (load !== undefined) return load()
-  const [near] = nearest(name, [...byName.keys()])
+  const [near] = nearest(name, Object.keys(loaders))
   const hint = near === undefined ? 'mcps-proxy help names them all' : `did you mean ${near}?`
   throw wrongWord('unknown command', name, hint)
 }

@@ -3,6 +3,7 @@
 import { type Command, type Option, command, spelled } from './command-line.js'
 import { loadCommand, loadCommands } from './commands.js'
 import { say } from './console.js'
+import { inShell } from '../text/escape.js'
 import { version } from '../version.js'
 
 export const versionText: string = `${version}\n`
@@ -111,15 +112,11 @@ complete -o default -F _mcps_proxy mcps-proxy
 
 function fishScript(commands: readonly Command[]): string {
   const lines = commands.flatMap(({ name, about, options }) => [
-    `complete -c mcps-proxy -n __fish_use_subcommand -f -a ${name} -d ${quoted(about)}`,
+    `complete -c mcps-proxy -n __fish_use_subcommand -f -a ${name} -d ${inShell(about)}`,
     ...Object.entries(options).map(([option, { kind, about: text }]) => {
       const takesValue = kind === 'value' || kind === 'list' ? ' -r' : ''
-      return `complete -c mcps-proxy -n '__fish_seen_subcommand_from ${name}' -l ${option}${takesValue} -d ${quoted(text)}`
+      return `complete -c mcps-proxy -n '__fish_seen_subcommand_from ${name}' -l ${option}${takesValue} -d ${inShell(text)}`
     }),
   ])
   return `${lines.join('\n')}\n`
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll(/['\\]/g, String.raw`\$&`)}'`
 }
