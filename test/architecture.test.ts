@@ -144,7 +144,7 @@ const linesMax = table(`
   ui                     | 1851
   ask                    | 356
   cli                    | 5081
-  cli/clients            | 1395
+  cli/clients            | 1380
   servers                | 277
   sandbox                | 5715
   sandbox/egress         | 595

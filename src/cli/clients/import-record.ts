@@ -118,14 +118,12 @@ function undoFile(change: FileChange, isDry: boolean): Undone {
   }
 }
 
-interface ServersBack {
-  readonly text: string
-  /** Servers that are not restored, because another server has the name now. */
-  readonly kept: readonly string[]
-}
-
-/** Restores the servers in a text that has changed since. @throws an error whose message is the reason */
-function serversBack(client: Client, now: string, { before = '', after }: FileChange): ServersBack {
+/**
+ * Restores the servers in a text that has changed since, except those whose names, `kept`, other servers have now.
+ *
+ * @throws an error whose message is the reason
+ */
+function serversBack(client: Client, now: string, { before = '', after }: FileChange) {
   const [old, put] = [serversOf(client, before).servers, serversOf(client, after).servers]
   const { servers, edit } = serversOf(client, now)
   const ours = [...put].flatMap((each) => {

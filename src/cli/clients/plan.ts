@@ -73,13 +73,14 @@ export function planImport(files: readonly FoundFile[], ownPath: string, options
   const own = new OwnFile(before ?? '', ownPath, options.machine.env, options.stored)
   const clients = files.map((file) => planClient(file, own, options))
   const theirs = clients.flatMap((client) => client.hidden)
-  const hidden = [...own.secretValues(), ...own.secrets.map(({ value }) => value), ...theirs]
+  const { text: after, secrets } = own.content
+  const hidden = [...own.secretValues(), ...secrets.map(({ value }) => value), ...theirs]
   const all = [
-    { path: ownPath, client: undefined, before, after: own.text },
+    { path: ownPath, client: undefined, before, after },
     ...clients.flatMap(({ change }) => change ?? []),
   ]
   const changes = all.filter((change) => change.after !== (change.before ?? ''))
-  return { clients, changes, secrets: own.secrets, hidden }
+  return { clients, changes, secrets, hidden }
 }
 
 function planClient(file: FoundFile, own: OwnFile, options: ImportOptions): ClientPlan {
@@ -90,7 +91,7 @@ function planClient(file: FoundFile, own: OwnFile, options: ImportOptions): Clie
   if (reading.kind === 'refused') return { ...nothing, refused: reading.why, hidden: [] }
   const { servers, value } = reading
   const hidden = [...servers.values()].flatMap(secretsOfEntry).filter((secret) => !servers.has(secret))
-  const takeBack = own.mark()
+  const before = own.content
   const theirs = new Map([...servers].filter(([, entry]) => !isOwnEntry(entry, launch.whole[1])))
   const { moved, stays } = moveServers(theirs, value, client, own)
   const found = { client, path, stays, notes: notesOf(client, value), hidden }
@@ -101,7 +102,7 @@ function planClient(file: FoundFile, own: OwnFile, options: ImportOptions): Clie
   const after = withAllowed(client, value, reading.edit(edits), ownName)
   const check = parseServersFile(client, after)
   if (check.kind === 'refused' || !hasEdits(check.servers, servers, edits)) {
-    takeBack()
+    own.content = before
     return { ...nothing, refused: 'has a form that cannot be changed safely', hidden }
   }
   return { ...found, moved, change: { path, client: client.name, before: file.text, after } }
@@ -202,7 +203,8 @@ class OwnFile {
   readonly #path: string
   readonly #env: Environment
   readonly #stored: StoredSecrets | undefined
-  #content: Content
+  /** A plan that cannot be carried out puts the earlier content back. */
+  content: Content
 
   /** @throws EditMistake */
   constructor(text: string, path: string, env: Environment, stored?: StoredSecrets) {
@@ -210,28 +212,12 @@ class OwnFile {
     this.#env = env
     this.#stored = stored
     const servers = new Map(Object.entries(text.trim() === '' ? {} : serversIn(text, 'default')))
-    this.#content = { text, secrets: [], servers, from: new Map() }
-  }
-
-  get text(): string {
-    return this.#content.text
-  }
-
-  get secrets(): readonly KeptSecret[] {
-    return this.#content.secrets
-  }
-
-  /** Returns a function that undoes later changes. */
-  mark(): () => void {
-    const content = this.#content
-    return () => {
-      this.#content = content
-    }
+    this.content = { text, secrets: [], servers, from: new Map() }
   }
 
   /** Adds the servers of a client to its profile, and returns the name of the profile. */
   addProfile(name: string, moved: readonly MovedServer[]): string {
-    const { text } = this.#content
+    const { text } = this.content
     const read = readJson(text)
     const profile = read.kind === 'value' ? memberAt(read.value, ['profiles', name]) : undefined
     const before = memberAt(profile, ['servers'])
@@ -242,7 +228,7 @@ class OwnFile {
       profile === undefined
         ? setMember(text, ['profiles'], name, { servers })
         : setMember(text, ['profiles', name], 'servers', servers)
-    this.#content = { ...this.#content, text: after }
+    this.content = { ...this.content, text: after }
     return name
   }
 
@@ -251,7 +237,7 @@ class OwnFile {
    * server has the name, the new one gets the client's name as a suffix.
    */
   place(name: string, entry: OwnEntry, client: Client): Placed | string {
-    const { text, secrets, servers, from } = this.#content
+    const { text, secrets, servers, from } = this.content
     const same = [...servers].find(
       ([other, value]) =>
         (other === name || from.get(other)?.name !== client.name) &&
@@ -263,7 +249,7 @@ class OwnFile {
     if (trouble !== undefined) return trouble
     const { entry: written, secrets: kept } =
       this.#stored === undefined ? { entry, secrets: [] } : withReferences(to, entry, this.#stored)
-    this.#content = {
+    this.content = {
       text: editServer(text, 'default', { kind: 'add', name: to, entry: written, replaces: false }),
       secrets: [...secrets, ...kept],
       servers: new Map([...servers, [to, entry]]),
@@ -273,7 +259,7 @@ class OwnFile {
   }
 
   #free(name: string, client: Client): string {
-    const { servers } = this.#content
+    const { servers } = this.content
     for (let count = 0; ; count++) {
       const suffix = count === 0 ? '' : `-${client.name}${count === 1 ? '' : `-${count}`}`
       if (!servers.has(name + suffix)) return name + suffix
@@ -282,8 +268,9 @@ class OwnFile {
 
   /** Resolves the whole file: a client's entry is useless if a start refuses the configuration. @throws ConfigError */
   secretValues(): string[] {
-    const read = readJson(this.text)
-    if (this.text.trim() === '' || read.kind !== 'value') return []
+    const { text } = this.content
+    const read = readJson(text)
+    if (text.trim() === '' || read.kind !== 'value') return []
     return secretsIn(resolveConfig(read.value, { ...this.#place, repeated: read.repeated }))
   }
 
