@@ -375,16 +375,11 @@ function openLogger({ kind, config, given, schemasOf }: Plan, paint: Paint): Log
   return logger
 }
 
-/** The warning for a missing Google metadata server; the server that needed it reports the failure. */
-const EXPECTED = 'MetadataLookupWarning'
-
 /** A warning may contain an address, and the log redacts secrets. Warnings that --no-warnings silences stay silent. */
 function logNodeWarnings(log: LogSink): void {
   if (process.listenerCount('warning') === 0) return
   process.removeAllListeners('warning')
-  process.on('warning', ({ name, message }) =>
-    log({ level: name === EXPECTED ? 'debug' : 'warn', message: `${name}: ${message}` }),
-  )
+  process.on('warning', ({ name, message }) => log({ level: 'warn', message: `${name}: ${message}` }))
 }
 
 function inWords({ config, schemasOf }: Plan): string {
