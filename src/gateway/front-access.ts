@@ -1,23 +1,13 @@
 // Admits clients to the front by its own tokens, and by access tokens of authorization servers.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { FrontAuthConfig, FrontToken } from '../config/configuration.js'
+import type { FrontConfig, FrontToken } from '../config/configuration.js'
 import type { FrontAuth } from '../front-auth/front-auth.js'
 import { write } from '../jsonrpc/text.js'
 import { transportRefused } from '../mcp/error-codes.js'
 import type { Refusal } from '../transports/http-server/refusal.js'
 import type { Sender, SenderVerdict, TokenRefusal } from '../transports/http-server/access.js'
 import type { Revocations } from './revocations.js'
-
-export interface AccessConfig {
-  /** One token that opens everything. */
-  readonly token: string | undefined
-  /** Tokens of single clients, as hashes. */
-  readonly tokens: readonly FrontToken[] | undefined
-  /** Authorization servers whose access tokens the front accepts; absent accepts none. */
-  readonly auth?: FrontAuthConfig | undefined
-  readonly publicUrl?: string | undefined
-}
 
 /** Tokens of the front begin with this text. The front asks no authorization server about them. */
 const OWN = /^mcps_/
@@ -37,7 +27,7 @@ export class FrontAccess {
   readonly auth: FrontAuth | undefined
 
   constructor(
-    { token, tokens = [] }: Pick<AccessConfig, 'token' | 'tokens'>,
+    { token, tokens = [] }: Pick<FrontConfig, 'token' | 'tokens'>,
     wallNow: () => number,
     auth?: FrontAuth,
     revocations?: Pick<Revocations, 'stateOf'>,

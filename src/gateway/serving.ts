@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
 import { needsToken } from '../config/front.js'
 import { SESSION_MAX_AGE_MS } from '../config/keys.js'
 import { ConfigError } from '../config/problems.js'
-import type { CorsConfig } from '../config/configuration.js'
+import type { FrontConfig } from '../config/configuration.js'
 import { Emitter } from '../events/emitter.js'
 import { type ServingEvents, sessionWatch } from '../events/serving-events.js'
 import type { FrontAuth } from '../front-auth/front-auth.js'
@@ -16,7 +16,7 @@ import type { HttpServerLimits } from '../transports/http-server/front-limits.js
 import type { HttpEnvironment, HttpRoutes, SessionWatch } from '../transports/http-server/endpoint.js'
 import type { Peers } from '../transports/http-server/peers.js'
 import type { GuardRemedies, HttpRules } from '../transports/http-server/access.js'
-import { type AccessConfig, FrontAccess } from './front-access.js'
+import { FrontAccess } from './front-access.js'
 import type { Revocations } from './revocations.js'
 import { type MorePaths, Routes, type ServedGateway } from './routes.js'
 import { errorCode, errorText } from '../text/error-text.js'
@@ -29,13 +29,10 @@ import { descriptorRoom } from '../upstream/process/descriptors.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 
 /** The access rules of the front; they may change while it runs. */
-export interface FrontRules extends AccessConfig {
-  readonly allowedHosts: readonly string[]
-  readonly clientAddressField?: string | undefined
-  readonly cors: CorsConfig
-}
+export type FrontRules = Pick<FrontConfig, 'token' | 'tokens' | 'allowedHosts' | 'cors'> &
+  Partial<Pick<FrontConfig, 'auth' | 'publicUrl' | 'clientAddressField'>>
 
-export interface FrontOptions extends FrontRules {
+interface FrontOptions extends FrontRules {
   readonly host: string
   readonly port: number
   /** A socket that listens on that address already; another process accepts on it after this one. */
