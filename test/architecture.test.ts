@@ -136,7 +136,7 @@ const linesMax = table(`
   policy                 | 418
   proxy                  | 908
   front-auth             | 1043
-  gateway                | 1444
+  gateway                | 1445
   metrics                | 912
   index                  | 49
   replay                 | 1863

@@ -113,8 +113,13 @@ export async function openGateway(config: Configuration, options: GatewayOptions
     await alone.close()
     throw error
   })
+  const close = async (): Promise<void> => {
+    shared?.revocations.close()
+    await shared?.cluster.close()
+    await alone.close()
+  }
   const instance = shared?.cluster.label
-  const common = { ...alone, instance, loginPages: loginPagesOf(startPages), sessions, shared }
+  const common = { ...alone, instance, loginPages: loginPagesOf(startPages), sessions, shared, close }
   common.loaded.store = shared?.cluster.store
   // The clients of a public front may belong to other people at other machines.
   const { publicUrl, auth } = config.server
@@ -139,8 +144,6 @@ export async function openGateway(config: Configuration, options: GatewayOptions
   } catch (error) {
     await proxies.close(0)
     await serving?.close()
-    shared?.revocations.close()
-    await shared?.cluster.close()
     await common.close()
     throw error
   }
@@ -246,8 +249,6 @@ function gatewayOf(
       const restMs = Math.max(0, endsAtMs - runtime.now())
       await Promise.all([proxies.close(restMs), within(serving.server.answeredElsewhere(), restMs, runtime)])
       await serving.close()
-      common.shared?.revocations.close()
-      await common.shared?.cluster.close()
       await common.close()
     },
   }
@@ -375,7 +376,7 @@ function listen(
 // Refuses servers that lead back to their own schema at this front. A client's file that is used unchanged
 // may name the front, and such a schema would list its own tools again and again, without end.
 
-export interface FrontAddress {
+interface FrontAddress {
   readonly host: string
   /** Port 0 is any free port, which no configuration can name. */
   readonly port: number
