@@ -32,7 +32,6 @@ export class Shutdown {
   readonly #ended = new Deferred<number>()
   #hasDeadline = false
   #hangup: (() => void) | undefined
-  #isHungUp = false
   #isClosing = false
   isFaulty = false
 
@@ -57,10 +56,9 @@ export class Shutdown {
     return this.isFaulty ? internalErrorCode : exitCode
   }
 
-  /** Calls `hangup` for every SIGHUP, from the first one on. */
+  /** Calls `hangup` for every SIGHUP from now on. */
   onHangup(hangup: () => void): void {
     this.#hangup = hangup
-    if (this.#isHungUp) hangup()
   }
 
   /**
@@ -69,7 +67,6 @@ export class Shutdown {
    */
   #onHangup(): void {
     if (process.platform === 'win32' || (this.#terminal && !hasTerminal())) return this.#onSignal('SIGHUP')
-    this.#isHungUp = this.#hangup === undefined
     this.#hangup?.()
   }
 
