@@ -34,7 +34,7 @@ export class CallMetrics {
   readonly #failed = new Family('mcps_failed_total')
   readonly #refused = new Family('mcps_refused_total')
   readonly #argumentBytes = new Family('mcps_argument_bytes_total')
-  readonly resultBytes: Family = new Family('mcps_result_bytes_total')
+  readonly #resultBytes = new Family('mcps_result_bytes_total')
   readonly families: readonly Family[] = [
     this.#front,
     this.#upstream,
@@ -42,7 +42,7 @@ export class CallMetrics {
     this.#failed,
     this.#refused,
     this.#argumentBytes,
-    this.resultBytes,
+    this.#resultBytes,
   ]
   /** The labels by schema and server, for every server that was ever configured. */
   readonly #servers = new Map<string, ServerLabels>()
@@ -86,7 +86,7 @@ export class CallMetrics {
     if (outcome === 'failed') this.#failed.observe([schema, server, reason], 1)
     if (outcome === 'refused') this.#refused.observe([schema, server, reason], 1)
     this.#argumentBytes.observe(named, event.argumentBytes)
-    this.resultBytes.observe(named, event.resultBytes)
+    this.#resultBytes.observe(named, event.resultBytes)
   }
 
   /** Servers choose error codes, which are numbers. All other errors are one of a few words of the proxy. */

@@ -4,7 +4,6 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import process from 'node:process'
 import type { ListsEvent, ProxyListeners } from '../events/proxy-events.js'
 import type { McpProxy } from '../proxy/proxy-interface.js'
-import { TOKEN_BYTES } from '../text/tokens.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { version } from '../version.js'
 import { CallMetrics } from './call-metrics.js'
@@ -77,12 +76,8 @@ export class Metrics {
     const sessions = proxies.map(({ labels, proxy }) => ({ labels, all: proxy.sessions() }))
     return [
       ...this.calls.families,
-      familyOf('mcps_result_tokens_total', this.calls.resultBytes.points(), ({ value }) =>
-        typeof value === 'number' ? tokens(value) : undefined,
-      ),
       ...ofServers.map(([name, valueOf]) => familyOf(name, servers, ({ status }) => valueOf(status))),
       familyOf('mcps_list_bytes', lists, ({ bytes }) => bytes),
-      familyOf('mcps_list_tokens', lists, ({ bytes }) => tokens(bytes)),
       familyOf('mcps_sessions', sessions, ({ all }) => all.length),
       familyOf('mcps_unread_bytes', sessions, ({ all }) =>
         all.reduce((sum, { unreadBytes }) => sum + unreadBytes, 0),
@@ -127,9 +122,4 @@ export class Metrics {
 
 function one(name: string, value: number | undefined, labels: readonly string[] = []): Family {
   return familyOf(name, [{ labels }], () => value)
-}
-
-/** Estimates the number of tokens. */
-function tokens(bytes: number): number {
-  return Math.ceil(bytes / TOKEN_BYTES)
 }

@@ -19,11 +19,9 @@ mcps_failed_total | counter | {call} | schema server reason | Calls that a serve
 mcps_refused_total | counter | {call} | schema server reason | Requests that the proxy refused, by the reason or code.
 mcps_argument_bytes_total | counter | By | schema server mcp_method_name | Length of the arguments of calls.
 mcps_result_bytes_total | counter | By | schema server mcp_method_name | Length of results, those of lists included.
-mcps_result_tokens_total | counter | {token} | schema server mcp_method_name | Tokens of results: a quarter of their bytes.
 mcps_server_up | gauge | {server} | schema server | 0 while the last start has failed, or a login is missing.
 mcps_server_tools | gauge | {tool} | schema server | Tools of the server.
 mcps_list_bytes | gauge | By | schema server list | Length of what the server lists, before filters.
-mcps_list_tokens | gauge | {token} | schema server list | Tokens of the lists: a quarter of their bytes.
 mcps_queue_depth | gauge | {call} | schema server | Calls that wait for a process or for a slot of one.
 mcps_inflight | gauge | {call} | schema server | Calls that the server works on.
 mcps_processes | gauge | {process} | schema server | Processes of the server that run.

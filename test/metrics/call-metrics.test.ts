@@ -187,13 +187,13 @@ test('servers and clients are read when the page is', () => {
     'sessions',
     'unread_bytes',
   ]
-  const tokens = samplesOf(read, 'mcps_list_tokens').map(({ labels, value }) => [
+  const lengths = samplesOf(read, 'mcps_list_bytes').map(({ labels, value }) => [
     labels.get('server'),
     labels.get('list'),
     value,
   ])
-  assert.deepEqual(tokens, [
-    ['s', 'tools', 3],
+  assert.deepEqual(lengths, [
+    ['s', 'tools', 9],
     ['s', 'prompts', 0],
     ['s', 'resources', 0],
     ['s', 'templates', 0],
