@@ -137,7 +137,7 @@ const linesMax = table(`
   proxy                  | 908
   front-auth             | 1043
   gateway                | 1445
-  metrics                | 900
+  metrics                | 893
   index                  | 49
   replay                 | 1863
   inspector              | 1932
