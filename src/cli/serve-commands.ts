@@ -140,9 +140,9 @@ Google's IAM every request carries an ID token from Application Default Credenti
     const config = remoteConfig(remoteOf(given), given.timeout, invocation.program)
     const schema = selectSchema(config, 'default')
     const plan = { ...invocation, kind: 'stdio', given, uiPort: given.ui, config, read: undefined } as const
+    await checkCredentials(schema)
     const { serveStdio } = await import('./serve.js')
-    const prepare = (): Promise<void> => checkCredentials(schema)
-    return serveStdio({ ...plan, schemasOf: () => [schema.name] }, schema, { prepare })
+    return serveStdio({ ...plan, schemasOf: () => [schema.name] }, schema)
   },
 })
 

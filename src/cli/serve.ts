@@ -67,8 +67,6 @@ type Readiness = (events: EventSource<ProxyEvents>) => Promise<void>
 interface StdioChoice {
   /** The profile that is served in place of a schema. */
   readonly profile?: string | undefined
-  /** Checks the credentials of the one remote server before stdin is read; absent for a configuration file. */
-  readonly prepare?: () => Promise<void>
   /** The process reads stdin when this resolves; the servers start immediately. */
   readonly ready?: Readiness
 }
@@ -77,14 +75,13 @@ interface StdioChoice {
  * Serves one schema to one client on stdin and stdout, until the client leaves or exits, or a signal arrives.
  *
  * @returns the exit code
- * @throws TransportError without the credentials of the one remote server, before stdin is read
  */
 export function serveStdio(
   plan: Plan,
   schema: SchemaConfig,
-  { profile, prepare, ready }: StdioChoice,
+  { profile, ready }: StdioChoice = {},
 ): Promise<number> {
-  return withResources(plan, prepare, async (run) => {
+  return withResources(plan, async (run) => {
     const { uiPort, config, shutdown, options, inspection } = run
     // One client needs one process of each server.
     const processesMax = schema.servers.filter(({ kind, disabled }) => kind === 'stdio' && !disabled).length
@@ -131,7 +128,7 @@ export function serveHttp(
   { host, port, 'allow-unauthenticated': allowUnauthenticated }: Given<typeof listening>,
   beforeListening?: Readiness,
 ): Promise<number> {
-  return withResources(plan, undefined, async (run) => {
+  return withResources(plan, async (run) => {
     const { uiPort, config, shutdown, telemetry, options, logger, inspection } = run
     warnOfTightLimits(run, Infinity)
     if (!run.isNamed) warnOfClientOnStdin(run.program, logger)
@@ -245,11 +242,7 @@ function announce(run: Run, banner: Banner): void {
 const HEAP_GROWTH_PERCENT = 400
 
 /** Opens the resources of a serving process, does its work, and closes them in the reverse order. */
-async function withResources(
-  plan: Plan,
-  prepare: (() => Promise<void>) | undefined,
-  work: (run: Run) => Promise<number>,
-): Promise<number> {
+async function withResources(plan: Plan, work: (run: Run) => Promise<number>): Promise<number> {
   const { given, config, program, argv, uiPort } = plan
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`)
   // Colours are chosen, and chalk loaded, only for a person at a terminal.
@@ -262,7 +255,6 @@ async function withResources(
   const logger = opened(openLogger(plan, paint))
   const log = logger.sink
   try {
-    await prepare?.()
     log({ level: 'info', message: `configuration in force: ${inWords(plan)}` })
     const children = new Children()
     const shutdown = new Shutdown(log, children)
@@ -292,8 +284,8 @@ async function withResources(
       gate: audit,
       verbose: logger.isVerbose,
       runtime: children.watch(own),
-      // A replay has no kept lists, and the one server of `connect` is in no configuration.
-      keep: !isRepeatable && prepare === undefined,
+      // A replay has no kept lists, and a server of the command line is in no configuration.
+      keep: !isRepeatable && plan.read !== undefined,
       ...(isRepeatable && { limits: { ...limits, initializeGraceMs: Infinity } }),
       ...(record && { tap: record }),
     }
