@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1932
   ui                     | 1851
   ask                    | 356
-  cli                    | 5054
+  cli                    | 5049
   cli/clients            | 1380
   servers                | 277
   sandbox                | 5715

@@ -24,16 +24,13 @@ const WARM_UP = 'warm-up'
 /** Most servers are ready within this time, and need no warm-up. */
 const SUCCESSOR_DELAY_MS = 1000
 
-/** The lists of ready servers are written within this time. */
-const WRITTEN_MS = 15_000
-
 /** Starts a warm-up if one proxy leaves servers that are not ready. */
 export class WarmUp {
   readonly #config: Configuration
   readonly #schema: SchemaConfig
   readonly #starting = new Set<string>()
   #successor: Successor | undefined
-  /** Starts or dismisses the successor. */
+  /** Starts the successor. */
   #timer: NodeJS.Timeout | undefined
 
   constructor(config: Configuration, schema: SchemaConfig) {
@@ -49,10 +46,9 @@ export class WarmUp {
     if (state === 'starting') this.#starting.add(server)
     else if (state !== 'late') this.#starting.delete(server)
     clearTimeout(this.#timer)
-    const isDone = this.#starting.size === 0
-    const change = isDone ? () => this.#dismiss() : () => this.#prepare()
-    if (isDone === (this.#successor !== undefined))
-      this.#timer = setTimeout(change, isDone ? WRITTEN_MS : SUCCESSOR_DELAY_MS).unref()
+    if (this.#starting.size === 0) this.#dismiss()
+    else if (this.#successor === undefined)
+      this.#timer = setTimeout(() => this.#prepare(), SUCCESSOR_DELAY_MS).unref()
   }
 
   #prepare(): void {
@@ -68,7 +64,6 @@ export class WarmUp {
   }
 
   #dismiss(): void {
-    clearTimeout(this.#timer)
     this.#successor?.dismiss()
     this.#successor = undefined
   }
