@@ -26,7 +26,8 @@ interface LaunchOptions extends OwnProgram {
 
 export interface Launch {
   readonly spec: SpawnSpec
-  readonly url: URL | undefined
+  /** The address over HTTP. */
+  readonly url: URL
 }
 
 /** A replay does not read cached lists of an earlier run, and does not take the port of metrics from a running proxy. */
@@ -55,11 +56,10 @@ export class Launcher {
     carrier: Carrier,
     servicePort: string | undefined,
   ): Promise<Launch> {
-    const port = carrier === 'http' ? await freePort() : undefined
+    const port = await freePort()
     const expand = expander(file, { port, servicePort })
     const args = argumentsFor(carrier, header.args)
-    const url =
-      port === undefined ? undefined : new URL(pathOf(header.args ?? []), `http://127.0.0.1:${port}`)
+    const url = new URL(pathOf(header.args ?? []), `http://127.0.0.1:${port}`)
     const given = this.#options.command.length > 0 ? this.#options.command : header.command
     const command = given?.map(expand) ?? [
       ...this.#options.self,

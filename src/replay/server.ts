@@ -176,7 +176,7 @@ export interface HttpHost {
 
 /** @throws HostError if the server exits, or does not listen within `timeoutMs` */
 export async function startHost(
-  { spec, url = new URL('http://127.0.0.1') }: Launch,
+  { spec, url }: Launch,
   runtime: Runtime,
   timeoutMs: number,
 ): Promise<HttpHost> {
