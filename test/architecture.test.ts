@@ -142,8 +142,8 @@ const linesMax = table(`
   replay                 | 1863
   inspector              | 1932
   ui                     | 1851
-  ask                    | 356
-  cli                    | 5049
+  ask                    | 352
+  cli                    | 5044
   cli/clients            | 1380
   servers                | 277
   sandbox                | 5715

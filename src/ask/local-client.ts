@@ -14,15 +14,11 @@ import { JsonValue, readTree } from './json-value.js'
 
 /** The error of a JSON-RPC response (JSON-RPC 2.0, section 5.1). */
 export class AnswerError extends Error {
-  readonly code: number
+  readonly isMissing: boolean
 
   constructor(code: number, message: string) {
     super(message)
-    this.code = code
-  }
-
-  get isMissing(): boolean {
-    return isMissing(this.code)
+    this.isMissing = isMissing(code)
   }
 }
 

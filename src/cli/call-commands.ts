@@ -110,7 +110,7 @@ async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<numbe
 }
 
 async function refused(error: unknown, clean: (text: string) => string): Promise<number> {
-  if (error instanceof AnswerError) await note(withCode(clean(error.message), error.code))
+  if (error instanceof AnswerError) await note(clean(error.message))
   else if (error instanceof Failure) await note(error.message)
   else throw error
   return error instanceof Failure ? error.exitCode : 1
@@ -133,11 +133,6 @@ async function nameFailed(servers: readonly UpstreamStatus[]): Promise<boolean> 
 /** A disconnected server may have kept lists, and a starting one with a revision may have no tools. */
 function isMissing({ state, revision }: UpstreamStatus): boolean {
   return state === 'starting' ? revision === undefined : state === 'error' || state === 'login-required'
-}
-
-/** Many server SDKs write the code into the message. */
-function withCode(message: string, code: number): string {
-  return message.includes(String(code)) ? message : `${message} (code ${code})`
 }
 
 async function showTools(client: LocalClient, { words, json, profile }: AskTask): Promise<number> {
