@@ -236,9 +236,9 @@ class CallTraces implements CallTracer {
     const [, head, traceId = '', spanId = '', flags = '', more] =
       /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(text ?? '') ?? []
     const isUnknown = head === undefined || head === 'ff' || (head === '00' && more !== undefined)
-    if (isUnknown || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return ROOT_CONTEXT
-    const traceFlags = Number.parseInt(flags, 16) & 1
-    return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true })
+    const parent = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true }
+    if (isUnknown || !trace.isSpanContextValid(parent)) return ROOT_CONTEXT
+    return trace.setSpanContext(ROOT_CONTEXT, parent)
   }
 }
 
