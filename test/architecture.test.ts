@@ -136,7 +136,7 @@ const linesMax = table(`
   policy                 | 418
   proxy                  | 908
   front-auth             | 1043
-  gateway                | 1445
+  gateway                | 1435
   metrics                | 893
   index                  | 49
   replay                 | 1863

@@ -167,12 +167,12 @@ function readingsOf(cluster: Cluster): Gateway['readings'] {
 async function clusterOf(
   config: Configuration,
   { store }: GatewayOptions,
-  { label, ids, secrets, maxAgeMs }: SessionPersistence,
-  { runtime, log }: Common,
+  sessions: SessionPersistence,
+  common: Common,
 ): Promise<OpenCluster | undefined> {
   if (store === undefined && config.server.store === undefined) return undefined
   const { openCluster } = await import('./open-cluster.js')
-  return openCluster(config, store, { label, ids, secrets, maxAgeMs, runtime, log })
+  return openCluster(config, store, sessions, common)
 }
 
 function sessionsOf(

@@ -7,20 +7,10 @@ import { Cluster } from '../store/cluster.js'
 import { Sealer } from '../store/keys.js'
 import { openRedisStore, StoreRefused } from '../store/redis-store.js'
 import { type Store, StoreAway } from '../store/store.js'
+import type { SessionPersistence } from '../store/session-persistence.js'
 import { StoreBook } from '../store/store-book.js'
 import type { SessionIds } from '../transports/http-server/session-ids.js'
 import { Revocations } from './revocations.js'
-
-export interface ClusterContext {
-  /** The name of this instance. */
-  readonly label: string
-  readonly ids: SessionIds
-  /** The secrets of the configuration in force. */
-  readonly secrets: () => readonly string[]
-  readonly maxAgeMs: () => number
-  readonly runtime: Runtime
-  readonly log: LogSink
-}
 
 /** This instance among those that share the store, and their common data about sessions. */
 export interface OpenCluster {
@@ -33,12 +23,12 @@ export interface OpenCluster {
 export async function openCluster(
   { server, source }: Configuration,
   given: Store | undefined,
-  context: ClusterContext,
+  { label, ids, secrets, maxAgeMs }: SessionPersistence,
+  { runtime, log }: { readonly runtime: Runtime; readonly log: LogSink },
 ): Promise<OpenCluster> {
-  const { ids, secrets, maxAgeMs, runtime } = context
   try {
     const store = given ?? (await openRedisStore(server.store ?? '', runtime))
-    const cluster = new Cluster({ ...context, store })
+    const cluster = new Cluster({ label, secrets, store, runtime, log })
     const book = new StoreBook(store, new Sealer(secrets, 'store', runtime), maxAgeMs)
     await cluster.start()
     const revocations = new Revocations(cluster, runtime)
