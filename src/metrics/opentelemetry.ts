@@ -4,6 +4,7 @@
 // Each sampled call has two spans: one for the client's request, and a child of it for the request to the server
 // (OpenTelemetry semantic conventions for MCP; W3C Trace Context, level 1).
 
+import process from 'node:process'
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
 import type { CollectionResult, DataPoint, HistogramMetricData, MetricData } from '@opentelemetry/sdk-metrics'
 import type { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
@@ -98,12 +99,18 @@ function metersOf(
     return Promise.resolve({ resourceMetrics: { resource, scopeMetrics }, errors: [] })
   }
   const reader = new sdkMetrics.PeriodicExportingMetricReader({
-    exporter: new metricsExporter.OTLPMetricExporter(),
+    exporter: new metricsExporter.OTLPMetricExporter(exporterOptions()),
     exportIntervalMillis: intervalMs,
     exportTimeoutMillis: Math.min(intervalMs, EXPORT_MS_MAX),
     metricProducers: [{ collect }],
   })
   return new sdkMetrics.MeterProvider({ resource, readers: [reader] })
+}
+
+/** From Node 22.21 on, HTTPS_PROXY and similar variables apply to the collector too. */
+function exporterOptions(): { httpAgentOptions: { keepAlive: boolean } } {
+  const httpAgentOptions = { keepAlive: true, proxyEnv: process.env }
+  return { httpAgentOptions }
 }
 
 async function loadPackages() {
@@ -197,7 +204,7 @@ class CallTraces implements CallTracer {
   constructor({ api, sdkTraces, tracesExporter }: Packages, calls: CallMetrics, resource: Resource) {
     this.#api = api
     this.#calls = calls
-    const exporter = new tracesExporter.OTLPTraceExporter()
+    const exporter = new tracesExporter.OTLPTraceExporter(exporterOptions())
     const spanProcessors = [new sdkTraces.BatchSpanProcessor(exporter)]
     this.provider = new sdkTraces.BasicTracerProvider({ resource, spanProcessors })
     this.#tracer = this.provider.getTracer('mcps-proxy', version)
