@@ -131,7 +131,7 @@ export class ResponseStream {
       this.#cut({ what: error === undefined ? 'it ended' : error.message, isPassing: true })
     const parser = new SseParser({ event, oversize }, this.#session.target.limits.sse)
     this.#parser = parser
-    answer.readBy({ data: (chunk) => answer.worked(parser.push(chunk)), end, cut: end })
+    answer.readBy({ data: (chunk) => parser.push(chunk), end, cut: end })
   }
 
   read(on: boolean): void {

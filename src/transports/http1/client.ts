@@ -78,9 +78,6 @@ export class HttpAgent {
   }
 }
 
-/** A shorter read ends the turn of its connection by itself. One TLS record has this many bytes. */
-const LARGE_READ_BYTES = 16 * 1024
-
 /** One connection to a server, for one exchange at a time. */
 export class ClientSocket implements MessageSink<ResponseHead> {
   readonly #agent: HttpAgent
@@ -88,8 +85,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   readonly #reader = responseReader()
   #socket: HttpSocket | undefined
   #throttle: ReadThrottle | undefined
-  /** The number of pieces in the current read. */
-  #pieces = 0
   #user: ClientSocketUser | undefined
   /** The request, until the socket is open. */
   #unsent: readonly Uint8Array[] = []
@@ -125,11 +120,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     if (on) this.#socket?.setTimeout?.(this.#agent.limits.idleSocketMs)
   }
 
-  /** The reader of the body has handled this many pieces, such as lines of an event stream. */
-  worked(pieces: number): void {
-    this.#pieces += pieces
-  }
-
   /** Cancels the request of this user. Does nothing if the connection has another user. */
   leave(user: ClientSocketUser): void {
     if (user === this.#user) this.drop()
@@ -163,7 +153,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   }
 
   data(chunk: Buffer): void {
-    this.#pieces++
     this.#answer?.data(chunk)
   }
 
@@ -189,9 +178,8 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     this.#socket = socket
     this.#throttle = throttle
     socket.on('data', (chunk: Buffer) => {
-      this.#pieces = 0
       this.#take(chunk)
-      if (chunk.length >= LARGE_READ_BYTES) throttle.worked(this.#pieces)
+      throttle.onRead(chunk)
     })
     socket.on('end', () => {
       if (this.#user !== undefined && this.#reader.endsWithConnection) this.#finish()
@@ -281,11 +269,6 @@ export class HttpAnswer {
   /** Resumes or stops reading. Bytes that arrive meanwhile wait. */
   read(on: boolean): void {
     this.#source?.read(on)
-  }
-
-  /** Counts pieces of the body, such as lines of an event stream, as work of this turn. */
-  worked(pieces: number): void {
-    this.#source?.worked(pieces)
   }
 
   /** Closes the connection of the response, and does not call its reader again. */
