@@ -56,26 +56,14 @@ export interface FrontServer {
   endLast(end: () => void): boolean
 }
 
-// The header fields of a response about its connection (RFC 9112, section 9.3).
-
+/** The last response of a connection has this field (RFC 9112, section 9.3). */
 const CLOSES = 'connection: close\r\n'
-
-/** A client counts from the arrival of the answer, and its last request takes a while to arrive. */
-const ON_THE_WAY_MS = 2000
-
-/** Another request may follow within this time. The field announces a little less. */
-function keepAliveField(idleMs: number): string {
-  const announcedMs = Math.max(0, idleMs - ON_THE_WAY_MS)
-  return `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(announcedMs / 1000)}\r\n`
-}
-
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 
 export class FrontConnection implements MessageSink<RequestHead> {
   readonly socket: HttpSocket
   readonly #server: FrontServer
   readonly #reader: MessageReader<RequestHead>
-  readonly #keepAliveField: string
   /** The current request. Its body is not stored here, so its memory is free once it has been read. */
   #request: Pick<HttpRequest, 'head' | 'response'> | undefined
   #body: RequestBodySink | undefined
@@ -95,7 +83,6 @@ export class FrontConnection implements MessageSink<RequestHead> {
     this.socket = socket
     this.#server = server
     this.#reader = requestReader(environment.limits)
-    this.#keepAliveField = keepAliveField(environment.limits.idleConnectionMs)
     this.#sinceMs = environment.now()
     socket.on('data', (chunk: Buffer) => this.#take(chunk))
     socket.on('drain', () => this.#request?.response.onDrain())
@@ -179,7 +166,7 @@ export class FrontConnection implements MessageSink<RequestHead> {
   begin(closes: boolean): string {
     const keepsAlive = this.#request?.head.keepsAlive === true && this.#reader.isWhole
     if (closes || !keepsAlive || this.#server.isDraining) this.#isLast = true
-    return this.#server.date() + (this.#isLast ? CLOSES : this.#keepAliveField)
+    return this.#server.date() + (this.#isLast ? CLOSES : '')
   }
 
   write(pieces: readonly Uint8Array[]): void {
