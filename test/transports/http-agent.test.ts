@@ -164,7 +164,6 @@ function asking(agent: HttpAgent, { body }: Ask) {
   let channel: ClientSocket | undefined
   let reading: Pick<ClientSocketUser, 'responded' | 'failed'> | undefined
   const user: ClientSocketUser = {
-    connected: () => {},
     responded: (from) => reading?.responded(from),
     failed: (error) => reading?.failed(error),
   }

@@ -59,7 +59,7 @@ const well: readonly (readonly [name: string, raw: string, read: string, more?: 
   ['Connection: close among others', `${OK}Connection: x, Close\r\n${hi}`, '200 hi', closing],
   ['Connection: close, second field', `${OK}Connection: x\r\nConnection: close\r\n${hi}`, '200 hi', closing],
   ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi', '200 hi', closing],
-  ['HTTP/1.0 that stays', `HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n${hi}`, '200 hi'],
+  ['HTTP/1.0 that would stay', `HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n${hi}`, '200 hi', closing],
   ['until the end', `${OK}Content-Type: x\r\n\r\nall of it`, '200 all of it', { ...closing, ended: true }],
   ['chunks', `${chunked}5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n`, '200 hello world'],
   ['hexadecimal', `${chunked}a\r\n0123456789\r\nA\r\n0123456789\r\n0\r\n\r\n`, '200 01234567890123456789'],

@@ -106,8 +106,10 @@ export class OutgoingRequest implements ClientSocketUser {
       const head = this.#session.headOf(this.#ask, this.url, credential)
       const socket = agent.request(head, this.#ask.body, this)
       this.#socket = socket
-      const giveUp = (): void => socket.close(new Error(`no connection within ${limits.connectMs} ms`))
-      if (!socket.isConnected) this.#timer = timers.setTimer(limits.connectMs, giveUp)
+      if (socket.isConnected) return
+      this.#timer = timers.setTimer(limits.connectMs, () => {
+        if (!socket.isConnected) socket.close(new Error(`no connection within ${limits.connectMs} ms`))
+      })
     } catch (error) {
       // A header cannot be sent. The caller must return before its handler is called.
       setImmediate(() => this.failed(error))
@@ -115,10 +117,6 @@ export class OutgoingRequest implements ClientSocketUser {
   }
 
   // ClientSocketUser: the result of the request.
-
-  connected(): void {
-    this.#timer?.cancel()
-  }
 
   responded(answer: HttpAnswer): void {
     if (this.#state !== 'sent') return

@@ -26,7 +26,6 @@ export interface HttpAgentLimits {
 
 /** The owner of a connection during one exchange. Either `responded` or `failed` is called, once. */
 export interface ClientSocketUser {
-  connected?(): void
   responded(answer: HttpAnswer): void
   failed(error: Error): void
 }
@@ -67,8 +66,7 @@ export class HttpAgent {
 
   /** The connection is free for another exchange. */
   release(socket: ClientSocket): void {
-    if (this.limits.idleSocketMs === 0) socket.close()
-    else this.#resting.push(socket)
+    this.#resting.push(socket)
   }
 
   onClosed(socket: ClientSocket): void {
@@ -89,7 +87,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   /** The request, until the socket is open. */
   #unsent: readonly Uint8Array[] = []
   #answer: HttpAnswer | undefined
-  #isConnected = false
+  isConnected = false
   #isSent = true
   #isPaused = false
   #isClosed = false
@@ -97,10 +95,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   constructor(dial: Dial, to: SocketPlace, agent: HttpAgent) {
     this.#agent = agent
     this.#open(dial, to).catch((error: unknown) => this.close(asError(error)))
-  }
-
-  get isConnected(): boolean {
-    return this.#isConnected
   }
 
   send(head: string, body: Uint8Array | undefined, user: ClientSocketUser): void {
@@ -163,13 +157,12 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     if (signal.aborted) socket.destroy()
     // The socket may end after it opens and before `opened` returns.
     const ends = (error?: Error): void => {
-      if (!this.#isConnected) this.close(error)
+      if (!this.isConnected) this.close(error)
     }
     socket.on('error', ends).on('close', () => ends())
     await opened(socket, to.isTls)
     this.#attach(socket)
-    this.#isConnected = true
-    this.#user?.connected?.()
+    this.isConnected = true
     this.#write(socket)
   }
 

@@ -76,11 +76,9 @@ export class HeaderFields {
     return this.values.filter((_, at) => this.names[at] === name)
   }
 
-  /** Whether the connection may carry another message of this sender, whose version is HTTP/1.`minor`. */
-  keepsAlive(minor: string): boolean {
-    const options = this.all('connection').flatMap((list) => list.toLowerCase().split(','))
-    const has = (option: string): boolean => options.some((each) => each.trim() === option)
-    return options.length === 0 ? minor === '1' : !has('close') && (minor === '1' || has('keep-alive'))
+  /** Whether the sender sends no further message on the connection (RFC 9112, section 9.6). */
+  get closes(): boolean {
+    return this.all('connection').some((list) => /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i.test(list))
   }
 }
 
@@ -149,7 +147,7 @@ export class RequestHead {
     this.target = target
     this.version = minor === '0' ? '1.0' : '1.1'
     this.framing = framingOf(this.fields, minor) ?? NO_BODY
-    this.keepsAlive = minor === '1' && this.fields.keepsAlive(minor)
+    this.keepsAlive = minor === '1' && !this.fields.closes
   }
 
   /** The first value of this field; the name is in lower case. */
@@ -199,6 +197,6 @@ export class ResponseHead {
     // Framing fields are checked even if the response has no body.
     const framing = framingOf(this.fields, minor) ?? { kind: 'close' }
     this.framing = this.status < 200 || this.status === 204 || this.status === 304 ? NO_BODY : framing
-    this.keepsAlive = this.framing.kind !== 'close' && this.fields.keepsAlive(minor)
+    this.keepsAlive = minor === '1' && this.framing.kind !== 'close' && !this.fields.closes
   }
 }

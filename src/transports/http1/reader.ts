@@ -16,8 +16,6 @@ import {
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const NOTHING = Buffer.alloc(0)
-/** A head up to this length is compared with the last one, and parsed once. An access token has up to 8 KiB. */
-const FAMILIAR_BYTES_MAX = 10_240
 /** The limit of Node's own reader. */
 const RESPONSE_HEAD_BYTES_MAX = 16 * 1024
 const QUOTED = '"(?:[\\t\\x20!\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"'
@@ -183,7 +181,7 @@ export class MessageReader<H extends { readonly framing: Framing }> {
     refuseBareLines(bytes.subarray(0, length))
     const head = this.#rules.parse(bytes.toString('latin1', 0, length))
     // Copied, because the chunk that contains it is much larger.
-    if (this.#rules.of === 'requests' && head !== undefined && length <= FAMILIAR_BYTES_MAX)
+    if (this.#rules.of === 'requests' && head !== undefined)
       this.#familiar = { bytes: Buffer.from(bytes.subarray(0, length)), head }
     return head
   }

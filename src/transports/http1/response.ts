@@ -164,7 +164,6 @@ const reasons: ReadonlyMap<number, string> = new Map([
   [409, 'Conflict'],
   [413, 'Content Too Large'],
   [415, 'Unsupported Media Type'],
-  [417, 'Expectation Failed'],
   [429, 'Too Many Requests'],
   [431, 'Request Header Fields Too Large'],
   [500, 'Internal Server Error'],
