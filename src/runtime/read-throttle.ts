@@ -8,8 +8,8 @@ import type { Readable } from 'node:stream'
 /** A shorter read ends the turn of its stream. One TLS record has this many bytes. */
 const LARGE_READ_BYTES = 16 * 1024
 
-/** Three full reads of Node. With fewer, large messages cost more. */
-const TURN_BYTES_MAX = 192 * 1024
+/** Four full reads of Node. With fewer, large messages cost more. */
+const TURN_BYTES_MAX = 256 * 1024
 
 export class ReadThrottle {
   readonly #input: Readable

@@ -181,12 +181,12 @@ interface Read {
 
 function read(from: HttpAnswer, done: (read: Read) => void): void {
   const parts: Buffer[] = []
-  from.readBy({
+  from.reader = {
     data: (chunk) => parts.push(chunk),
     // The connection becomes free in the next turn.
     end: () => setImmediate(() => done({ status: from.status, body: Buffer.concat(parts).toString() })),
     cut: () => done({ status: from.status, body: '(cut)' }),
-  })
+  }
 }
 
 function closing(socket: Socket | undefined): Promise<void> {

@@ -15,9 +15,9 @@ const fullRead = Buffer.alloc(64 * 1024)
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-test('three full reads of a turn are handled, and more in the next', async () => {
+test('four full reads of a turn are handled, and more in the next', async () => {
   const { input, throttle } = stream()
-  for (let i = 0; i < 2; i++) throttle.onRead(fullRead)
+  for (let i = 0; i < 3; i++) throttle.onRead(fullRead)
   // A read that does not fill the buffer ends the turn by itself.
   for (let i = 0; i < 100; i++) throttle.onRead(Buffer.alloc(1024))
   assert(!input.isPaused())
@@ -29,11 +29,11 @@ test('three full reads of a turn are handled, and more in the next', async () =>
 
 test('a stream that is not to be read stays so', async () => {
   const { input, throttle } = stream()
-  for (let i = 0; i < 3; i++) throttle.onRead(fullRead)
+  for (let i = 0; i < 4; i++) throttle.onRead(fullRead)
   throttle.setReading(false)
   await turn()
   assert(input.isPaused())
-  for (let i = 0; i < 3; i++) throttle.onRead(fullRead)
+  for (let i = 0; i < 4; i++) throttle.onRead(fullRead)
   throttle.setReading(true)
   assert(input.isPaused(), 'it is still the turn of others')
   await turn()

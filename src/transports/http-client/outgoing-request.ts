@@ -12,14 +12,14 @@ import { failure, unreachable } from './failure.js'
 import type { Credential, CredentialVerdict } from './options.js'
 import type { HttpRequestSpec, HttpSession } from './http-session.js'
 
-/** Each attempt that is not cancelled calls exactly one of `responded`, `refused` and `troubled`. */
+/** Each attempt that is not cancelled calls exactly one of `responded`, `refused` and `failed`. */
 export interface ResponseHandler {
   responded(answer: HttpAnswer): void
   /** The server has refused the request (400 and above). `body` is the beginning of the response. */
   refused(answer: HttpAnswer, body: string): void
   isAnswer?(answer: HttpAnswer, body: string): boolean
   /** There is no usable response. `status` belongs to a refusal for which the credentials returned `error`. */
-  troubled(error: TransportError, status?: number): void
+  failed(error: TransportError, status?: number): void
 }
 
 export class OutgoingRequest implements ClientSocketUser {
@@ -189,7 +189,7 @@ export class OutgoingRequest implements ClientSocketUser {
     if (this.#state === 'over') return
     this.#state = 'over'
     this.#trace(error.message)
-    this.#handler.troubled(error, status)
+    this.#handler.failed(error, status)
   }
 
   #retriesTrouble(neverSent: boolean): boolean {

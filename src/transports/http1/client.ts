@@ -147,7 +147,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   }
 
   data(chunk: Buffer): void {
-    this.#answer?.data(chunk)
+    this.#answer?.reader?.data(chunk)
   }
 
   async #open(dial: Dial, to: SocketPlace): Promise<void> {
@@ -245,18 +245,14 @@ export class HttpAnswer {
   readonly fields: HeaderFields
   /** Undefined once another request may use the connection. */
   #source: ClientSocket | undefined
-  #reader: BodyConsumer | undefined
+  /** If it is set together with the head, it gets the whole body. */
+  reader: BodyConsumer | undefined
 
   constructor(head: ResponseHead, source: ClientSocket) {
     this.head = head
     this.status = head.status
     this.fields = head.fields
     this.#source = source
-  }
-
-  /** Sets the reader of the body. If it is set together with the head, it gets the whole body. */
-  readBy(reader: BodyConsumer): void {
-    this.#reader = reader
   }
 
   /** Resumes or stops reading. Bytes that arrive meanwhile wait. */
@@ -266,19 +262,14 @@ export class HttpAnswer {
 
   /** Closes the connection of the response, and does not call its reader again. */
   drop(): void {
-    this.#reader = undefined
+    this.reader = undefined
     this.#source?.drop()
   }
 
-  // Only the connection calls the following methods.
-
-  data(chunk: Buffer): void {
-    this.#reader?.data(chunk)
-  }
-
+  /** Only the connection calls this method. */
   ended(isWhole: boolean, error?: Error): void {
-    if (isWhole) this.#reader?.end()
-    else this.#reader?.cut(error)
+    if (isWhole) this.reader?.end()
+    else this.reader?.cut(error)
     this.#source = undefined
   }
 }

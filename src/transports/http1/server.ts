@@ -69,13 +69,13 @@ export class FrontConnection implements MessageSink<RequestHead> {
   #body: RequestBodySink | undefined
   /** The start of the idle time, or the arrival of the first bytes of an incomplete request. */
   #sinceMs: number
-  #isFirst = true
   /** Whether the connection ends after the current response. */
   #isLast = false
   /** Whether the client has left, or its input is ignored. */
   #isGone = false
   /** Until this timer fires, a refused request is read further, so that its client can read the refusal. */
   #lingering: { cancel(): void } | undefined
+  /** The number of answered requests. */
   #served = 0
 
   constructor(socket: HttpSocket, server: FrontServer) {
@@ -106,7 +106,7 @@ export class FrontConnection implements MessageSink<RequestHead> {
 
   /** The time since which the connection is idle between two requests; Infinity if it is not idle. */
   get idleSinceMs(): number {
-    return this.#isIdle && !this.#isFirst && !this.#isLast && !this.#isGone ? this.#sinceMs : Infinity
+    return this.#isIdle && this.#served > 0 && !this.#isLast && !this.#isGone ? this.#sinceMs : Infinity
   }
 
   /** Closes the connection if it has been idle for too long, and refuses a late request. */
@@ -120,7 +120,7 @@ export class FrontConnection implements MessageSink<RequestHead> {
       if (forMs > lastIdleMs) setImmediate(() => this.stop())
     } else if (this.#request !== undefined) {
       if (!this.#reader.isWhole && this.#body === undefined && forMs > requestTimeoutMs) this.refuse(408)
-    } else if (this.#isFirst || !this.#isIdle) {
+    } else if (this.#served === 0 || !this.#isIdle) {
       if (forMs > headersTimeoutMs) this.refuse(408)
     } else if (forMs > idleConnectionMs) this.#close()
   }
@@ -270,7 +270,6 @@ export class FrontConnection implements MessageSink<RequestHead> {
     if (this.#isGone) return
     if (!this.#reader.isWhole) return this.#dropBody()
     if (this.#isLast) return this.#close()
-    this.#isFirst = false
     this.#sinceMs = this.#server.environment.now()
     this.#served++
     this.#reader.next()
