@@ -155,11 +155,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     const socket = await dial(to, signal)
     signal.addEventListener('abort', () => socket.destroy())
     if (signal.aborted) socket.destroy()
-    // The socket may end after it opens and before `opened` returns.
-    const ends = (error?: Error): void => {
-      if (!this.isConnected) this.close(error)
-    }
-    socket.on('error', ends).on('close', () => ends())
+    socket.on('error', (error: Error) => this.close(error)).on('close', () => this.close())
     await opened(socket, to.isTls)
     this.#attach(socket)
     this.isConnected = true
@@ -183,8 +179,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     socket.on('timeout', () => {
       if (this.#user === undefined) this.close()
     })
-    socket.on('error', (error: Error) => this.close(error))
-    socket.on('close', () => this.close())
   }
 
   #write(socket: HttpSocket): void {
