@@ -160,9 +160,7 @@ function trimmed(line: Line): Line {
 
 /** Whether a `Content-Type` is JSON. Browsers send other types to other sites without a preflight. */
 export function isJson(contentType: string | undefined): boolean {
-  return (
-    contentType === 'application/json' || /^application\/json[ \t]*(?:;|$)/i.test(contentType?.trim() ?? '')
-  )
+  return /^application\/json[ \t]*(?:;|$)/i.test(contentType?.trim() ?? '')
 }
 
 /** Memory for one large body, reserved until its response is closed and each holder has released it. */

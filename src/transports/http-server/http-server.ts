@@ -135,7 +135,7 @@ export class HttpServer {
   drain(): Promise<void> {
     const { handsOver = false } = this.#options
     this.#listening.drain(handsOver)
-    return handsOver ? this.#listening.quiet : Promise.resolve()
+    return handsOver ? this.#listening.quiet.promise : Promise.resolve()
   }
 
   /** Accepts no further call. Calls in progress continue. */

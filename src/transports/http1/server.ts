@@ -5,7 +5,7 @@
 // ends the connection. Until then, only a write shows that a client has left. Empty lines do not wait.
 
 import type { Buffer } from 'node:buffer'
-import type { Clock } from '../../runtime/deadline.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import { type HttpSocket, writeAll } from './bytes.js'
 import { HttpSyntaxError, type RequestHead } from './head.js'
 import { type MessageReader, type MessageSink, type RequestLimits, requestReader } from './reader.js'
@@ -33,7 +33,7 @@ export interface RequestBodySink {
 
 /** The state that the connections of a server share, and its decisions about them. */
 export interface FrontServer {
-  readonly environment: Clock & {
+  readonly environment: Pick<Runtime, 'now' | 'wallNow' | 'setTimer'> & {
     readonly limits: RequestLimits & {
       readonly headersTimeoutMs: number
       readonly requestTimeoutMs: number
@@ -47,8 +47,6 @@ export interface FrontServer {
   }
   /** Whether every response that begins now is the last of its connection. */
   readonly isDraining: boolean
-  /** The `date` field of a response, with its line end. */
-  date(): string
   serve(request: HttpRequest): void
   requestRead(connection: FrontConnection): void
   gone(connection: FrontConnection): void
@@ -166,7 +164,8 @@ export class FrontConnection implements MessageSink<RequestHead> {
   begin(closes: boolean): string {
     const keepsAlive = this.#request?.head.keepsAlive === true && this.#reader.isWhole
     if (closes || !keepsAlive || this.#server.isDraining) this.#isLast = true
-    return this.#server.date() + (this.#isLast ? CLOSES : '')
+    const date = new Date(this.#server.environment.wallNow()).toUTCString()
+    return `date: ${date}\r\n${this.#isLast ? CLOSES : ''}`
   }
 
   write(pieces: readonly Uint8Array[]): void {
