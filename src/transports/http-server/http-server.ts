@@ -266,7 +266,7 @@ export class HttpServer {
       (id === undefined || this.#clients.session('session', id, owner) === undefined)
     )
       return noSession
-    const accepts = readAccept(head.list('accept'))
+    const accepts = readAccept(head.fields.all('accept').join(', '))
     return this.#handlers.streamable({ ...request, ...owner, accepts, query, isForwarded: true })
   }
 

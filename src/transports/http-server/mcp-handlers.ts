@@ -140,7 +140,7 @@ export class McpHandlers {
     const client = isAlone
       ? this.#clients.single(request)
       : this.#clients.openSession(request, frame?.kind === 'request' ? frame : undefined)
-    void client?.attachTo(request, isAlone ? request.head.get('mcp-protocol-version') : undefined)
+    void client?.attachTo(request, isAlone ? request.head.fields.get('mcp-protocol-version') : undefined)
     return client
   }
 
@@ -155,7 +155,7 @@ export class McpHandlers {
   #listen(request: EndpointRequest, client: ClientConnection): Refusal | undefined {
     if (this.isStopping) return frontClosing
     const { response, head } = request
-    const listening = client.listen(response, head.get('last-event-id'))
+    const listening = client.listen(response, head.fields.get('last-event-id'))
     if (listening === 'open') request.onStream?.()
     if (listening === 'busy') return refuse(409, 'Only one stream of this kind is allowed per session')
     // With No Content, the client stops resuming (HTML, server-sent events: processing model).
@@ -192,7 +192,7 @@ export class McpHandlers {
       this.#clients.session('session', id, request) ??
       (this.isStopping
         ? frontClosing
-        : this.#clients.revive(id, request, request.head.get('mcp-protocol-version')))
+        : this.#clients.revive(id, request, request.head.fields.get('mcp-protocol-version')))
     if (isRefusal(named) || named.ready === undefined) return named
     return named.ready.then(() => {
       if (named.open) return named

@@ -29,7 +29,7 @@ const okStatus: AnswerStatus = { status: 200, fields: [] }
 
 export class PostReply implements Reply {
   readonly isCancelledByClosing: boolean
-  readonly field: Reply['field'] = (name) => this.#head.get(name)
+  readonly field: Reply['field'] = (name) => this.#head.fields.get(name)
   readonly number: number
   /** Whether it answers the `initialize` that opens the session. */
   readonly isOpening: boolean

@@ -150,16 +150,6 @@ export class RequestHead {
     this.keepsAlive = minor === '1' && !this.fields.closes
   }
 
-  /** The first value of this field; the name is in lower case. */
-  get(name: string): string | undefined {
-    return this.fields.get(name)
-  }
-
-  /** All values of a list field, joined. */
-  list(name: string): string {
-    return this.fields.all(name).join(', ')
-  }
-
   /** The `Expect` field; HTTP/1.0 has none (RFC 9110, section 10.1.1). */
   get expectation(): string | undefined {
     return this.version === '1.0' ? undefined : this.fields.get('expect')
