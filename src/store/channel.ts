@@ -11,8 +11,8 @@ const TAKEN_BYTES = CHUNK_BYTES / 2
 
 /** Sends the messages of one end of a channel. */
 export interface ChannelWire {
-  /** False while too many bytes are on the way to other instances. */
-  readonly hasRoom: boolean
+  /** Returns false while too many bytes are on the way to other instances. */
+  hasRoom(): boolean
   data(bytes: Buffer, isLast: boolean): void
   /** Acknowledges `bytes` more received bytes. */
   taken(bytes: number): void
@@ -92,7 +92,7 @@ export class Channel implements PeerChannel {
   flush(): void {
     const isFull = this.unsentBytes > 0
     while (!this.#isOver && !this.#hasEnded && (this.unsentBytes > 0 || this.#isEnding)) {
-      if (this.#onTheWayBytes >= WINDOW_BYTES || !this.#wire.hasRoom) return
+      if (this.#onTheWayBytes >= WINDOW_BYTES || !this.#wire.hasRoom()) return
       const bytes = this.#next()
       this.#hasEnded = this.#isEnding && this.unsentBytes === 0
       this.#count(bytes.length)

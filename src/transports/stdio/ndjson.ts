@@ -25,7 +25,6 @@ export interface NdjsonOptions {
 }
 
 const MiB = 1024 * 1024
-const BLOCK_BYTES = 32 * 1024
 const defaultNdjsonOptions: NdjsonOptions = {
   lineBytesMax: 64 * MiB,
   backlogBytesHigh: MiB,
@@ -40,7 +39,7 @@ export class NdjsonConnection implements Connection {
   readonly #options: NdjsonOptions
   readonly #timers: Pick<Clock, 'setTimer'>
   /** The messages of this turn of the event loop, which leave as one write. */
-  readonly #outbox = new Pieces(BLOCK_BYTES)
+  readonly #outbox = new Pieces()
   readonly #throttle: ReadThrottle
   congested = false
   #sink: Sink | undefined
