@@ -104,22 +104,22 @@ const linesMax = table(`
   folder                 | 5
   version                | 2
   text                   | 609
-  runtime                | 882
+  runtime                | 880
   mcp                    | 3274
   calls                  | 709
   mcp/eras               | 1047
-  transports             | 875
-  transports/http1       | 1500
-  transports/http-client | 1756
-  transports/http-server | 3695
+  transports             | 857
+  transports/http1       | 1417
+  transports/http-client | 1748
+  transports/http-server | 3655
   upstream/contracts     | 734
-  upstream/process       | 1160
+  upstream/process       | 1157
   upstream/auth          | 329
   login                  | 2465
   upstream/server        | 4569
   upstream/http          | 225
   kept                   | 435
-  store                  | 1485
+  store                  | 1474
   upstream/kinds         | 604
   limits                 | 167
   real-runtime           | 47

@@ -104,10 +104,10 @@ export class StartPages {
 
   async #answer({ head, response }: HttpRequest, path: string): Promise<void> {
     // A browser that opens a page sends no `Origin`; a script of another page does.
-    if (head.method !== 'GET' || head.get('origin') !== undefined)
+    if (head.method !== 'GET' || head.fields.get('origin') !== undefined)
       return page(response, 405, 'A login is opened by a browser.')
     const query = new URLSearchParams(targetOf(head.target).query)
-    const cookie = cookieIn(head.get('cookie'))
+    const cookie = cookieIn(head.fields.get('cookie'))
     if (path === '/login/identity') return this.#identified(response, query, cookie)
     if (path === '/login/return') return this.#returned(response, query, cookie)
     const end = ENDS.get(path)

@@ -235,10 +235,10 @@ class LateStream {
 
 /** Whether a page of another origin sent the request, according to the browser (Fetch Metadata Request Headers). */
 function isForeign(head: RequestHead): boolean {
-  const origin = head.get('origin')
-  const host = head.get('host')
-  const site = head.get('sec-fetch-site') ?? 'same-origin'
-  const isNavigation = site === 'none' && head.get('sec-fetch-mode') === 'navigate'
+  const origin = head.fields.get('origin')
+  const host = head.fields.get('host')
+  const site = head.fields.get('sec-fetch-site') ?? 'same-origin'
+  const isNavigation = site === 'none' && head.fields.get('sec-fetch-mode') === 'navigate'
   if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) return true
   return site !== 'same-origin' && !isNavigation
 }
@@ -250,7 +250,7 @@ function sendRedirect(response: HttpResponse): undefined {
 function sendAsset(head: RequestHead, response: HttpResponse, { bytes, type, etag }: Asset): undefined {
   const fields = [...securityFields, 'etag', etag, 'cache-control', 'no-cache']
   if (head.method !== 'GET' && head.method !== 'HEAD') return refuse(response, 405, 'This path takes GET')
-  if (head.get('if-none-match') === etag) response.send(304, fields)
+  if (head.fields.get('if-none-match') === etag) response.send(304, fields)
   else response.send(200, [...fields, 'content-type', type], bytes)
 }
 

@@ -42,7 +42,6 @@ interface RememberedServer extends KeptServer {
   /** The text of all values that identify the server. */
   readonly identity: string
   facts: KeptFacts | undefined
-  isUnsaved: boolean
 }
 
 export class KeptStore implements KeptServers {
@@ -51,6 +50,7 @@ export class KeptStore implements KeptServers {
   readonly #fileName: string
   /** The key is the identity of the server. */
   readonly #servers = new Map<string, RememberedServer>()
+  readonly #unsaved = new Set<RememberedServer>()
   /** The file at the first read. */
   #read: { readonly json: KeptJson | undefined } | undefined
   #timer: Timer | undefined
@@ -74,7 +74,7 @@ export class KeptStore implements KeptServers {
       server.facts = facts
       if (isOnDisk && isNew) this.#save(server)
     }
-    const server: RememberedServer = { name, identity, facts: undefined, isUnsaved: false, keep }
+    const server: RememberedServer = { name, identity, facts: undefined, keep }
     this.#servers.set(identity, server)
     const [oldest] = this.#servers.keys()
     if (this.#servers.size > this.#limits.serversMax && oldest !== undefined) this.#servers.delete(oldest)
@@ -85,9 +85,9 @@ export class KeptStore implements KeptServers {
   flush(): void {
     this.#timer?.cancel()
     this.#timer = undefined
-    const unsaved = [...this.#servers.values()].filter(({ isUnsaved }) => isUnsaved)
+    const unsaved = [...this.#unsaved]
+    this.#unsaved.clear()
     if (this.#disk === undefined || unsaved.length === 0) return
-    for (const server of unsaved) server.isUnsaved = false
     try {
       const why = this.#disk.files.prepare()
       if (why !== undefined) this.#failed(this.#disk, 'debug', `there is no folder for them: ${why}`)
@@ -114,7 +114,7 @@ export class KeptStore implements KeptServers {
 
   #save(server: RememberedServer): void {
     if (this.#disk === undefined || this.#isClosed) return
-    server.isUnsaved = true
+    this.#unsaved.add(server)
     const waitMs = this.#hasWritten ? LATER_WAIT_MS : FIRST_WAIT_MS
     this.#timer ??= this.#disk.runtime.setTimer(waitMs, () => this.flush())
   }

@@ -1,24 +1,21 @@
 // Pauses a stream until the end of a turn of the event loop once it has delivered enough.
 //
 // Node reads a stream up to 32 times in one turn while every read fills its buffer, and two megabytes of
-// small messages delay all other work. So after some work, the stream is paused until the turn ends. A read
-// that does not fill the buffer ends the turn by itself, so the stream is not paused for it.
+// small messages delay all other work. A read that does not fill the buffer ends the turn by itself.
 
 import type { Readable } from 'node:stream'
 
-/** The size of one read of Node. */
-export const FULL_READ_BYTES: number = 64 * 1024
+/** A shorter read ends the turn of its stream. One TLS record has this many bytes. */
+const LARGE_READ_BYTES = 16 * 1024
 
-/** The work of one turn, in reads; large messages cost little per byte. */
-const READS_MAX = 4
-
-/** As much work as one read. */
-const MESSAGES_A_READ = 128
+/** Four full reads of Node. With fewer, large messages cost more. */
+const TURN_BYTES_MAX = 256 * 1024
 
 export class ReadThrottle {
   readonly #input: Readable
   #shouldRead = true
-  #work = 0
+  /** The bytes of the large reads in this turn. */
+  #bytes = 0
   #isPaused = false
 
   constructor(input: Readable) {
@@ -32,17 +29,18 @@ export class ReadThrottle {
     else if (!this.#isPaused) this.#input.resume()
   }
 
-  /** Counts a full read that contained `messages` messages. */
-  worked(messages: number): void {
-    if (this.#work === 0) setImmediate(this.#turn)
-    this.#work += 1 + messages / MESSAGES_A_READ
-    if (this.#work < READS_MAX || this.#isPaused) return
+  /** Counts a read, after its bytes were handled. */
+  onRead({ length }: Uint8Array): void {
+    if (length < LARGE_READ_BYTES) return
+    if (this.#bytes === 0) setImmediate(this.#turn)
+    this.#bytes += length
+    if (this.#bytes < TURN_BYTES_MAX || this.#isPaused) return
     this.#isPaused = true
     this.#input.pause()
   }
 
   readonly #turn = (): void => {
-    this.#work = 0
+    this.#bytes = 0
     if (!this.#isPaused) return
     this.#isPaused = false
     if (this.#shouldRead) this.#input.resume()

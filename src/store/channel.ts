@@ -11,8 +11,8 @@ const TAKEN_BYTES = CHUNK_BYTES / 2
 
 /** Sends the messages of one end of a channel. */
 export interface ChannelWire {
-  /** False while too many bytes are on the way to other instances. */
-  readonly hasRoom: boolean
+  /** Returns false while too many bytes are on the way to other instances. */
+  hasRoom(): boolean
   data(bytes: Buffer, isLast: boolean): void
   /** Acknowledges `bytes` more received bytes. */
   taken(bytes: number): void
@@ -28,7 +28,7 @@ export class Channel implements PeerChannel {
   sink: PeerSink = nobody
   readonly #wire: ChannelWire
   #queue: Uint8Array[] = []
-  #queuedBytes = 0
+  unsentBytes = 0
   #onTheWayBytes = 0
   #takenBytes = 0
   /** The outgoing direction: `end` was called, and then the last message has left. */
@@ -42,14 +42,10 @@ export class Channel implements PeerChannel {
     this.#wire = wire
   }
 
-  get unsentBytes(): number {
-    return this.#queuedBytes
-  }
-
   write(pieces: readonly Uint8Array[]): void {
     if (this.#isEnding || this.#isOver) return
     this.#queue.push(...pieces)
-    for (const piece of pieces) this.#queuedBytes += piece.length
+    for (const piece of pieces) this.unsentBytes += piece.length
     this.#flushSoon()
   }
 
@@ -94,16 +90,16 @@ export class Channel implements PeerChannel {
   }
 
   flush(): void {
-    const isFull = this.#queuedBytes > 0
-    while (!this.#isOver && !this.#hasEnded && (this.#queuedBytes > 0 || this.#isEnding)) {
-      if (this.#onTheWayBytes >= WINDOW_BYTES || !this.#wire.hasRoom) return
+    const isFull = this.unsentBytes > 0
+    while (!this.#isOver && !this.#hasEnded && (this.unsentBytes > 0 || this.#isEnding)) {
+      if (this.#onTheWayBytes >= WINDOW_BYTES || !this.#wire.hasRoom()) return
       const bytes = this.#next()
-      this.#hasEnded = this.#isEnding && this.#queuedBytes === 0
+      this.#hasEnded = this.#isEnding && this.unsentBytes === 0
       this.#count(bytes.length)
       this.#wire.data(bytes, this.#hasEnded)
       if (this.#hasEnded && this.#isEndedByOther) this.#finish()
     }
-    if (isFull && this.#queuedBytes === 0) this.sink.drained()
+    if (isFull && this.unsentBytes === 0) this.sink.drained()
   }
 
   /** Sends all writes of one turn of the event loop together. */
@@ -125,7 +121,7 @@ export class Channel implements PeerChannel {
       room = Math.max(0, room - piece.length)
       if (room === 0) break
     }
-    this.#queuedBytes -= CHUNK_BYTES - room
+    this.unsentBytes -= CHUNK_BYTES - room
     return Buffer.concat(pieces)
   }
 
@@ -137,7 +133,7 @@ export class Channel implements PeerChannel {
   #finish(): void {
     this.#isOver = true
     this.#queue = []
-    this.#queuedBytes = 0
+    this.unsentBytes = 0
     this.#count(-this.#onTheWayBytes)
     this.#wire.onEnd()
   }

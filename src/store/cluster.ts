@@ -199,11 +199,8 @@ export class Cluster implements Peers {
       const head = { kind, channel: number, isOpener, value }
       this.#send(addressOf(peer), head, bytes).catch(() => open.channel.lost())
     }
-    const hasRoom = (): boolean => this.#onTheWayBytes < ON_THE_WAY_BYTES_MAX
     const wire: ChannelWire = {
-      get hasRoom() {
-        return hasRoom()
-      },
+      hasRoom: () => this.#onTheWayBytes < ON_THE_WAY_BYTES_MAX,
       data: (bytes, isLast) => {
         send(isOpener && !open.hasSent ? 'open' : 'data', Number(isLast), bytes)
         open.hasSent = true

@@ -127,17 +127,13 @@ export class RedisStore implements Store {
   readonly #renewedMs = new Map<string, number>()
   #reader: Client | undefined
   #probe: Timer | undefined
-  #isAway = false
+  isAway = false
   #isClosed = false
 
   constructor(client: Client, clock: Clock) {
     this.#client = client
     this.#clock = clock
     client.on('error', (error: unknown) => this.#leave(error))
-  }
-
-  get isAway(): boolean {
-    return this.#isAway
   }
 
   async get(key: string): Promise<Buffer | undefined> {
@@ -226,7 +222,7 @@ export class RedisStore implements Store {
   }
 
   #ask(command: readonly RedisArgument[]): Promise<unknown> {
-    return this.#isAway ? Promise.reject(new StoreAway()) : this.#command(command)
+    return this.isAway ? Promise.reject(new StoreAway()) : this.#command(command)
   }
 
   async #command(command: readonly RedisArgument[], limitMs = COMMAND_MS): Promise<unknown> {
@@ -247,8 +243,8 @@ export class RedisStore implements Store {
   }
 
   #leave(cause: unknown): void {
-    if (this.#isAway || this.#isClosed) return
-    this.#isAway = true
+    if (this.isAway || this.#isClosed) return
+    this.isAway = true
     // The store may return without its data.
     this.#renewedMs.clear()
     this.onChange(cause)
@@ -264,9 +260,9 @@ export class RedisStore implements Store {
   }
 
   #comeBack(): void {
-    if (!this.#isAway || this.#isClosed) return
+    if (!this.isAway || this.#isClosed) return
     this.#probe?.cancel()
-    this.#isAway = false
+    this.isAway = false
     this.onChange()
   }
 }

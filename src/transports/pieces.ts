@@ -6,7 +6,7 @@
 import { Buffer } from 'node:buffer'
 import type { Message } from '../jsonrpc/splice.js'
 
-/** The parts of most lines and bodies fit into one block. */
+/** The messages of a turn, and the parts of a line or body, mostly fit into one block. */
 const BLOCK_BYTES = 16 * 1024
 
 /** A longer piece is not copied. */
@@ -15,16 +15,11 @@ const NO_BLOCK = Buffer.alloc(0)
 
 export class Pieces {
   bytes = 0
-  readonly #blockBytes: number
   #buffers: Buffer[] = []
   /** The memory for short pieces. The bytes between `#from` and `#to` are not in a buffer yet. */
   #block: Buffer = NO_BLOCK
   #from = 0
   #to = 0
-
-  constructor(blockBytes: number = BLOCK_BYTES) {
-    this.#blockBytes = blockBytes
-  }
 
   /** Adds a message with a line feed after it. */
   addMessage(message: Message): void {
@@ -60,7 +55,7 @@ export class Pieces {
     this.#buffers = []
     this.bytes = 0
     // A turn that continues in another block leaves as two buffers, which cost more to write than one.
-    if (this.#to > this.#blockBytes / 2) this.#block = NO_BLOCK
+    if (this.#to > BLOCK_BYTES / 2) this.#block = NO_BLOCK
     return buffers
   }
 
@@ -75,7 +70,7 @@ export class Pieces {
   #room(bytes: number): number {
     if (bytes > this.#block.length - this.#to) {
       this.#cut()
-      this.#block = Buffer.allocUnsafeSlow(this.#blockBytes)
+      this.#block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
       this.#from = this.#to = 0
     }
     const at = this.#to

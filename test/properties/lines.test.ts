@@ -127,7 +127,7 @@ function lying(kind: string, text: string, view: ReturnType<typeof lineAt>): Mes
 test('what leaves is the messages, each with its line feed, wherever they lie', () => {
   fc.assert(
     fc.property(messages, fc.nat(30), (all, pause) => {
-      const pieces = new Pieces(32 * 1024)
+      const pieces = new Pieces()
       const written: Uint8Array[] = []
       all.forEach(([, message], i) => {
         if (i === pause) written.push(...pieces.take())

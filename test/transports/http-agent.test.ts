@@ -164,7 +164,6 @@ function asking(agent: HttpAgent, { body }: Ask) {
   let channel: ClientSocket | undefined
   let reading: Pick<ClientSocketUser, 'responded' | 'failed'> | undefined
   const user: ClientSocketUser = {
-    connected: () => {},
     responded: (from) => reading?.responded(from),
     failed: (error) => reading?.failed(error),
   }
@@ -182,12 +181,12 @@ interface Read {
 
 function read(from: HttpAnswer, done: (read: Read) => void): void {
   const parts: Buffer[] = []
-  from.readBy({
+  from.reader = {
     data: (chunk) => parts.push(chunk),
     // The connection becomes free in the next turn.
     end: () => setImmediate(() => done({ status: from.status, body: Buffer.concat(parts).toString() })),
     cut: () => done({ status: from.status, body: '(cut)' }),
-  })
+  }
 }
 
 function closing(socket: Socket | undefined): Promise<void> {

@@ -87,14 +87,14 @@ function readSlowly(t: Scope, url: URL, stopAt: 'head' | 'data'): Promise<{ body
         answer.read(false)
         void settled().then(() => answer.read(true))
       }
-      answer.readBy({
+      answer.reader = {
         data: (bytes) => {
           body += bytes.toString('latin1')
           if (stopAt === 'data') stop()
         },
         end: () => resolve({ body, end: 'end' }),
         cut: () => resolve({ body, end: 'cut' }),
-      })
+      }
       if (stopAt === 'head') stop()
     }
     agent.request('GET / HTTP/1.1\r\n\r\n', undefined, { responded, failed: reject })

@@ -8,7 +8,7 @@ import { Wire } from './support/wire.js'
 const get = (port: number, path: string, fields = ''): string =>
   `GET ${path} HTTP/1.1\r\nHost: localhost:${port}\r\n${fields}\r\n`
 
-test('a response says when it was made, and how long its connection may rest', async (t) => {
+test('a response says when it was made', async (t) => {
   const { port } = await front(t)
   const wire = new Wire(t, port)
   const before = Date.now()
@@ -17,8 +17,6 @@ test('a response says when it was made, and how long its connection may rest', a
   assert.match(heard, /^HTTP\/1\.1 200 OK\r\n/)
   const [, date = ''] = /\r\ndate: (.+ GMT)\r\n/.exec(heard) ?? []
   assert.ok(Date.parse(date) > before - 1000 && Date.parse(date) <= Date.now(), date)
-  // Less than the limit of 620 s, so that a request which is on its way then still arrives.
-  assert.match(heard, /\r\nconnection: keep-alive\r\nkeep-alive: timeout=618\r\n/)
 })
 
 test('100 Continue is sent only when the body is wanted', async (t) => {

@@ -7,7 +7,7 @@ import { Pieces } from '../../src/transports/pieces.js'
 
 test('a long message leaves from where it lies, between its neighbours', () => {
   for (const bytes of [4095, 4096, 70_000]) {
-    const pieces = new Pieces(32 * 1024)
+    const pieces = new Pieces()
     const big = toLine('x'.repeat(bytes))
     pieces.addMessage(splice(toLine('1'), []))
     pieces.addMessage(splice(toLine('22'), []))
@@ -23,7 +23,7 @@ test('a long message leaves from where it lies, between its neighbours', () => {
 })
 
 test('a message that cannot be spliced leaves nothing behind for the one after it', () => {
-  const pieces = new Pieces(32 * 1024)
+  const pieces = new Pieces()
   const wrong: Edit[] = [
     { start: 3, end: 6, bytes: Buffer.from('abc'), why: 'id' },
     { start: 4, end: 7, bytes: Buffer.from('defg'), why: 'name' },

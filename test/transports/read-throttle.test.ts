@@ -11,13 +11,17 @@ function stream(): { input: Readable; throttle: ReadThrottle } {
   return { input, throttle: new ReadThrottle(input) }
 }
 
+const fullRead = Buffer.alloc(64 * 1024)
+
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-test('large messages are read for four reads of a turn, and then in the next', async () => {
+test('four full reads of a turn are handled, and more in the next', async () => {
   const { input, throttle } = stream()
-  for (let i = 0; i < 3; i++) throttle.worked(0)
+  for (let i = 0; i < 3; i++) throttle.onRead(fullRead)
+  // A read that does not fill the buffer ends the turn by itself.
+  for (let i = 0; i < 100; i++) throttle.onRead(Buffer.alloc(1024))
   assert(!input.isPaused())
-  throttle.worked(0)
+  throttle.onRead(fullRead)
   assert(input.isPaused())
   await turn()
   assert(!input.isPaused())
@@ -25,11 +29,11 @@ test('large messages are read for four reads of a turn, and then in the next', a
 
 test('a stream that is not to be read stays so', async () => {
   const { input, throttle } = stream()
-  throttle.worked(600)
+  for (let i = 0; i < 4; i++) throttle.onRead(fullRead)
   throttle.setReading(false)
   await turn()
   assert(input.isPaused())
-  throttle.worked(600)
+  for (let i = 0; i < 4; i++) throttle.onRead(fullRead)
   throttle.setReading(true)
   assert(input.isPaused(), 'it is still the turn of others')
   await turn()

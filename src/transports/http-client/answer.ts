@@ -16,11 +16,11 @@ export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done): voi
     done(undefined, 'too-large')
   }
   if (Number(answer.fields.get('content-length') ?? 0) > bytesMax) return tooLarge()
-  answer.readBy({
+  answer.reader = {
     data: (chunk) => (body.bytes + chunk.length <= bytesMax ? body.add(chunk) : tooLarge()),
     end: () => done(withoutMark(body.end()), undefined),
     cut: (error) => done(undefined, 'cut', error),
-  })
+  }
 }
 
 /** The number of bytes read of a body that is not an answer. */
@@ -32,7 +32,7 @@ export function readExcerpt(answer: HttpAnswer, done: (text: string) => void): v
   let bytes = 0
   const shown = compression(answer) === undefined ? EXCERPT_BYTES_MAX : 0
   const finish = (): void => done(Buffer.concat(parts).subarray(0, shown).toString('utf8'))
-  answer.readBy({
+  answer.reader = {
     data: (chunk) => {
       parts.push(chunk)
       bytes += chunk.length
@@ -42,7 +42,7 @@ export function readExcerpt(answer: HttpAnswer, done: (text: string) => void): v
     },
     end: finish,
     cut: finish,
-  })
+  }
 }
 
 export function mediaType(answer: HttpAnswer): string {

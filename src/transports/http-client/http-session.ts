@@ -56,7 +56,8 @@ export class HttpSession {
   readonly #cookies: Map<string, string>
   /** The fields that every request has, as text; undefined before the first request. */
   #fixed: string | undefined
-  #id: string | undefined
+  /** Undefined if the server uses no sessions. */
+  id: string | undefined
   /** The last id that the server has sent, valid or not. */
   #namedId: string | undefined
   /** Whether the server has answered a request other than `initialize` with a result. */
@@ -76,18 +77,13 @@ export class HttpSession {
     if (login !== undefined) target.redactor.add(login.slice('Basic '.length))
   }
 
-  /** Undefined if the server uses no sessions. */
-  get id(): string | undefined {
-    return this.#id
-  }
-
   /** Reads the session id of a response. A server may send a new one with each response; the latest is used. */
   learn(answer: HttpAnswer): void {
     const id = answer.fields.get('mcp-session-id')
     if (id === undefined || id === this.#namedId) return
     this.#namedId = id
     this.target.redactor.add(id)
-    if (sessionId.test(id)) this.#id = id
+    if (sessionId.test(id)) this.id = id
     else
       this.target.log('warn', 'its session id is ignored: it must be visible ASCII, 1024 characters at most')
   }
@@ -111,7 +107,7 @@ export class HttpSession {
   /** The fields of the session. A message without a session carries `mirrored` fields instead. */
   #sessionFields(): string {
     // Both values were checked when they arrived.
-    const id = this.#id === undefined ? '' : `Mcp-Session-Id: ${this.#id}\r\n`
+    const id = this.id === undefined ? '' : `Mcp-Session-Id: ${this.id}\r\n`
     return this.version === undefined ? id : `${id}MCP-Protocol-Version: ${this.version}\r\n`
   }
 
@@ -130,7 +126,7 @@ export class HttpSession {
   headOf(ask: HttpRequestSpec, url: URL, credential: Credential | undefined): string {
     // Added for each request, so that new cookies do not displace a secret that is in use.
     if (credential !== undefined) this.target.redactor.addCredential(credential.secret)
-    if (this.#id !== undefined) this.target.redactor.add(this.#id)
+    if (this.id !== undefined) this.target.redactor.add(this.id)
     this.#fixed ??= fixedFields(this.target)
     let head = `${ask.method} ${url.pathname}${url.search} HTTP/1.1\r\n${this.#fixed}Accept: ${ask.accept}\r\n`
     if (credential !== undefined) head += written(credential.fields)

@@ -276,7 +276,7 @@ export class HttpLink implements Connection {
     const ask = { method: 'DELETE', url: session.url, accept: '*/*' } as const
     let request: OutgoingRequest | undefined
     await this.#briefly((done) => {
-      request = new OutgoingRequest(session, ask, { responded: done, refused: done, troubled: done })
+      request = new OutgoingRequest(session, ask, { responded: done, refused: done, failed: done })
     })
     request?.cancel()
   }

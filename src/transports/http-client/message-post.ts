@@ -96,7 +96,7 @@ export class MessagePost implements ResponseHandler, StreamOwner {
   }
 
   #endsAfter(ms: number): Timer {
-    const late = (): void => this.#fail(failure('TRANSPORT_TIMEOUT', `no answer within ${ms} ms`))
+    const late = (): void => this.failed(failure('TRANSPORT_TIMEOUT', `no answer within ${ms} ms`))
     return setDeadline(this.#session.target.timers, ms, late)
   }
 
@@ -115,21 +115,17 @@ export class MessagePost implements ResponseHandler, StreamOwner {
     this.#timeout = this.#endsAfter(this.#session.target.limits.lingerMs)
   }
 
-  #fail(error: TransportError): void {
-    if (this.#state === 'waits') this.#link.failed(this, error)
-    this.cancel()
-  }
-
   // ResponseHandler: the result of the POST.
 
-  troubled(error: TransportError): void {
-    this.#fail(error)
+  failed(error: TransportError): void {
+    if (this.#state === 'waits') this.#link.failed(this, error)
+    this.cancel()
   }
 
   responded(answer: HttpAnswer): void {
     const { status } = answer
     const { target } = this.#session
-    if (status >= 300) return this.#fail(noAnswer(target, answer, ''))
+    if (status >= 300) return this.failed(noAnswer(target, answer, ''))
     if (this.mirrored === undefined) this.#session.learn(answer)
     const type = mediaType(answer)
     const isAnswer = type === 'application/json' || type === 'text/event-stream'
@@ -144,14 +140,16 @@ export class MessagePost implements ResponseHandler, StreamOwner {
     const coding = compression(answer)
     if (coding !== undefined) {
       const what = target.redactor.beginning(coding.slice(0, 50))
-      this.#fail(failure('TRANSPORT_ANSWER', `its answer is compressed (${what}) although none is asked for`))
+      this.failed(
+        failure('TRANSPORT_ANSWER', `its answer is compressed (${what}) although none is asked for`),
+      )
     } else if (type === 'text/event-stream') {
       this.#stream = new ResponseStream(this.#session, this.#link, this)
       this.#stream.take(answer)
     } else {
       this.#body = answer
       if (type === 'application/json') this.#readJson(answer)
-      else readExcerpt(answer, (text) => this.#fail(noAnswer(target, answer, text)))
+      else readExcerpt(answer, (text) => this.failed(noAnswer(target, answer, text)))
     }
   }
 
@@ -173,7 +171,7 @@ export class MessagePost implements ResponseHandler, StreamOwner {
     // For the first request, these statuses say nothing about the server, even if the body is JSON-RPC.
     const isOverruled = head.method === DISCOVER && (status >= 500 || status === 408 || status === TOO_MANY)
     if (error === undefined || status === 401 || status === 403 || isOverruled)
-      return this.#fail(noAnswer(target, answer, body))
+      return this.failed(noAnswer(target, answer, body))
     this.#link.deliver(error.line, readMessages(error.line), head.id)
     this.cancel()
   }
@@ -205,14 +203,14 @@ export class MessagePost implements ResponseHandler, StreamOwner {
     // An empty id resets the earlier ids (HTML, server-sent events).
     const isResumable = lastEventId !== '' && attempts < this.#session.target.limits.resumesMax
     if (cut.isPassing && isResumable) return void this.#stream?.reopen(cut)
-    if (cut.error !== undefined && !cut.isPassing) return this.#fail(cut.error)
+    if (cut.error !== undefined && !cut.isPassing) return this.failed(cut.error)
     this.#retryCut(`the event stream ended before the answer (${cut.what})`)
   }
 
   /** Repeats a request whose answer was cut, if the request has no second effect. */
   #retryCut(what: string): void {
     const isRepeated = this.#state === 'waits' && this.#request?.retryCut() === true
-    if (!isRepeated) this.#fail(failure('TRANSPORT_IO', what))
+    if (!isRepeated) this.failed(failure('TRANSPORT_IO', what))
   }
 
   #readJson(answer: HttpAnswer): void {
@@ -236,7 +234,7 @@ export class MessagePost implements ResponseHandler, StreamOwner {
       // The server may have mixed up its answers, so the connection is not used again.
       answer.drop()
       const text = joinedLine(body).toString('utf8', 0, EXCERPT_BYTES_MAX)
-      this.#fail(noAnswer(this.#session.target, answer, text))
+      this.failed(noAnswer(this.#session.target, answer, text))
     })
   }
 

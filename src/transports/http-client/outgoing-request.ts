@@ -12,14 +12,14 @@ import { failure, unreachable } from './failure.js'
 import type { Credential, CredentialVerdict } from './options.js'
 import type { HttpRequestSpec, HttpSession } from './http-session.js'
 
-/** Each attempt that is not cancelled calls exactly one of `responded`, `refused` and `troubled`. */
+/** Each attempt that is not cancelled calls exactly one of `responded`, `refused` and `failed`. */
 export interface ResponseHandler {
   responded(answer: HttpAnswer): void
   /** The server has refused the request (400 and above). `body` is the beginning of the response. */
   refused(answer: HttpAnswer, body: string): void
   isAnswer?(answer: HttpAnswer, body: string): boolean
   /** There is no usable response. `status` belongs to a refusal for which the credentials returned `error`. */
-  troubled(error: TransportError, status?: number): void
+  failed(error: TransportError, status?: number): void
 }
 
 export class OutgoingRequest implements ClientSocketUser {
@@ -106,8 +106,10 @@ export class OutgoingRequest implements ClientSocketUser {
       const head = this.#session.headOf(this.#ask, this.url, credential)
       const socket = agent.request(head, this.#ask.body, this)
       this.#socket = socket
-      const giveUp = (): void => socket.close(new Error(`no connection within ${limits.connectMs} ms`))
-      if (!socket.isConnected) this.#timer = timers.setTimer(limits.connectMs, giveUp)
+      if (socket.isConnected) return
+      this.#timer = timers.setTimer(limits.connectMs, () => {
+        if (!socket.isConnected) socket.close(new Error(`no connection within ${limits.connectMs} ms`))
+      })
     } catch (error) {
       // A header cannot be sent. The caller must return before its handler is called.
       setImmediate(() => this.failed(error))
@@ -115,10 +117,6 @@ export class OutgoingRequest implements ClientSocketUser {
   }
 
   // ClientSocketUser: the result of the request.
-
-  connected(): void {
-    this.#timer?.cancel()
-  }
 
   responded(answer: HttpAnswer): void {
     if (this.#state !== 'sent') return
@@ -191,7 +189,7 @@ export class OutgoingRequest implements ClientSocketUser {
     if (this.#state === 'over') return
     this.#state = 'over'
     this.#trace(error.message)
-    this.#handler.troubled(error, status)
+    this.#handler.failed(error, status)
   }
 
   #retriesTrouble(neverSent: boolean): boolean {

@@ -99,7 +99,7 @@ export class ResponseStream {
         this.take(answer)
       },
       refused,
-      troubled: (error, status) =>
+      failed: (error, status) =>
         this.#cut({ what: error.message, isPassing: status === undefined, status, error }),
     })
   }
@@ -131,7 +131,7 @@ export class ResponseStream {
       this.#cut({ what: error === undefined ? 'it ended' : error.message, isPassing: true })
     const parser = new SseParser({ event, oversize }, this.#session.target.limits.sse)
     this.#parser = parser
-    answer.readBy({ data: (chunk) => answer.worked(parser.push(chunk)), end, cut: end })
+    answer.reader = { data: (chunk) => parser.push(chunk), end, cut: end }
   }
 
   read(on: boolean): void {

@@ -128,13 +128,14 @@ export class Guard {
     if (known?.head === head) return known
     const refusal = this.#refusesHead(head)
     if (refusal !== undefined) return refusal
-    const fields = corsHeaderFields(this.#rules.cors, head.get('origin'))
-    const accepts = readAccept(head.list('accept'))
+    const fields = corsHeaderFields(this.#rules.cors, head.fields.get('origin'))
+    const accepts = readAccept(head.fields.all('accept').join(', '))
     const target = targetOf(head.target)
     // An open path serves every sender. A check of the token could cost a call to an authorization server.
     const token = this.#isOpen(target.path) ? undefined : bearerToken(head)
     const { clientAddressField: field } = this.#rules
-    const forwardedFor = field === undefined ? undefined : forwardedAddress(head.list(field.toLowerCase()))
+    const forwardedFor =
+      field === undefined ? undefined : forwardedAddress(head.fields.all(field.toLowerCase()).join(', '))
     const admitted = { head, ...target, fields, accepts, token, forwardedFor }
     this.#admitted.set(wire, admitted)
     return admitted
@@ -182,7 +183,7 @@ export class Guard {
   }
 
   #refusesHost(head: RequestHead): Refusal | undefined {
-    const host = authorityIn(head.target) ?? head.get('host')
+    const host = authorityIn(head.target) ?? head.fields.get('host')
     // Without `Host`, a page after DNS rebinding looks like a client, so it gets only public pages.
     if (host === undefined && head.version === '1.0')
       return head.method === 'OPTIONS' || this.#isOpen(targetOf(head.target).path)
@@ -196,12 +197,12 @@ export class Guard {
   }
 
   #refusesPage(head: RequestHead): Refusal | undefined {
-    const origin = head.get('origin')
+    const origin = head.fields.get('origin')
     if (origin !== undefined) return this.#lets(origin, head) ? undefined : this.#refusesOrigin(origin)
-    const site = head.get('sec-fetch-site') ?? 'none'
+    const site = head.fields.get('sec-fetch-site') ?? 'none'
     if (site === 'none' || site === 'same-origin') return undefined
     // An authorization server sends the browser to this path. Other origins cannot read the response.
-    const isVisit = head.method === 'GET' && head.get('sec-fetch-mode') === 'navigate'
+    const isVisit = head.method === 'GET' && head.fields.get('sec-fetch-mode') === 'navigate'
     if (isVisit && this.#routes.isVisited?.(targetOf(head.target).path) === true) return undefined
     return refuse(403, 'Requests from other sites are not allowed')
   }
@@ -212,7 +213,7 @@ export class Guard {
     // In the configuration, `*` means all origins. No page has that origin.
     if (origin === '*') return false
     if (cors.enabled && names(cors.origins, origin)) return true
-    const host = (authorityIn(head.target) ?? head.get('host'))?.toLowerCase()
+    const host = (authorityIn(head.target) ?? head.fields.get('host'))?.toLowerCase()
     if (origin === `http://${host}` || origin === `https://${host}`) return true
     const page = originAuthority(origin)
     if (page === undefined) return false
@@ -232,7 +233,7 @@ export class Guard {
   }
 
   #refusesUnread(head: RequestHead): Refusal | undefined {
-    const coding = head.get('content-encoding')?.toLowerCase() ?? 'identity'
+    const coding = head.fields.get('content-encoding')?.toLowerCase() ?? 'identity'
     if (coding !== 'identity') return refuse(415, `Content-Encoding '${coding}' is not read`)
     if (this.#rules.challenge !== undefined && tokenInQuery.test(targetOf(head.target).query))
       return refuse(400, "A token belongs in the field 'Authorization', not in the address")
@@ -243,7 +244,7 @@ export class Guard {
 const noToken = { status: 401, why: 'it has no bearer token', description: undefined } as const
 
 export function bearerToken(head: RequestHead): string | undefined {
-  return /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '')?.[1]
+  return /^bearer +(\S+) *$/i.exec(head.fields.get('authorization') ?? '')?.[1]
 }
 
 /** The authority of an absolute-form request target, which replaces `Host` (RFC 9112, section 3.2.2). */

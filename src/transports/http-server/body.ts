@@ -57,7 +57,7 @@ export class Bodies {
   /** Reads the message of a POST, synchronously if the body arrived with the head. An oversize message is not read. */
   read(request: ReadableRequest): ReadResult | Promise<ReadResult> {
     const { head, body, response } = request
-    if (!isJson(head.get('content-type'))) return refuse(415, 'Content-Type must be application/json')
+    if (!isJson(head.fields.get('content-type'))) return refuse(415, 'Content-Type must be application/json')
     if (response.isClosed) return undefined
     const { framing } = head
     if (framing.kind === 'length' && framing.bytes > this.#limits.bodyBytesMax) return this.#tooLarge()
@@ -160,9 +160,7 @@ function trimmed(line: Line): Line {
 
 /** Whether a `Content-Type` is JSON. Browsers send other types to other sites without a preflight. */
 export function isJson(contentType: string | undefined): boolean {
-  return (
-    contentType === 'application/json' || /^application\/json[ \t]*(?:;|$)/i.test(contentType?.trim() ?? '')
-  )
+  return /^application\/json[ \t]*(?:;|$)/i.test(contentType?.trim() ?? '')
 }
 
 /** Memory for one large body, reserved until its response is closed and each holder has released it. */

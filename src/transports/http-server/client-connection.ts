@@ -54,6 +54,7 @@ export type ListenState = 'open' | 'busy' | 'unknown' | 'over'
 const STANDALONE = 0
 
 export class ClientConnection implements Connection {
+  readonly kind: ConnectionLife['kind']
   readonly transport: TransportName
   idPrefix: string | undefined
   /** Resolves when the client is attached; undefined from then on. */
@@ -92,6 +93,7 @@ export class ClientConnection implements Connection {
   readonly #behind = new Set<HttpResponse>()
 
   constructor(environment: HttpEnvironment, life: ConnectionLife, onClosed: () => void) {
+    this.kind = life.kind
     this.transport = life.kind === 'events' ? 'sse' : 'http'
     this.#environment = environment
     this.#life = life
@@ -112,10 +114,6 @@ export class ClientConnection implements Connection {
   /** Different in each process, and after each revival in the same process. */
   get source(): string | undefined {
     return this.#life.kind === 'session' ? this.#life.source : undefined
-  }
-
-  get kind(): ConnectionLife['kind'] {
-    return this.#life.kind
   }
 
   get revision(): Revision {

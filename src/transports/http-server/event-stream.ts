@@ -266,16 +266,12 @@ export class EventStore {
 const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
 const END_OF_EVENT = Buffer.from('\n\n')
 
-/** Up to this length, copying one event is faster than three writes. */
-const COPY_BYTES_MAX = 64 * 1024
-
-/** The bytes of one event: in one piece, or as the parts of a large message between its head and its end. */
+/** The bytes of one event: the parts of its message between its head and its end. */
 export type SseEvent = readonly Uint8Array[]
 
 function messageEvent(message: Message, id: string | undefined): SseEvent {
   const head = `${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: `
-  const parts = [Buffer.from(head), ...message.parts, END_OF_EVENT]
-  return message.length > COPY_BYTES_MAX ? parts : [Buffer.concat(parts)]
+  return [Buffer.from(head), ...message.parts, END_OF_EVENT]
 }
 
 /** An event without data. It gives the client an id to resume after, before the first message. */

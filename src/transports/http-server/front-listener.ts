@@ -38,11 +38,10 @@ export class FrontListener implements FrontServer {
   #isClosed = false
   /** Connections with a response that lasts until its client or the front ends it. */
   readonly #lasting = new Set<FrontConnection>()
-  readonly #quiet = new Deferred<void>()
+  /** Resolves when each remaining connection has a lasting response, after the socket was handed over. */
+  readonly quiet = new Deferred<void>()
   /** Ends the responses that end last. */
   readonly #last: (() => void)[] = []
-  #date = ''
-  #second = -1
 
   constructor(environment: HttpEnvironment, hasToken: () => boolean, serve: (request: HttpRequest) => void) {
     this.environment = environment
@@ -91,11 +90,6 @@ export class FrontListener implements FrontServer {
     this.#look()
   }
 
-  /** Resolves when each remaining connection has a lasting response, after the socket was handed over. */
-  get quiet(): Promise<void> {
-    return this.#quiet.promise
-  }
-
   /** The response lasts until its client or the front ends it. */
   onLastingResponse({ wire, response }: Pick<HttpRequest, 'wire' | 'response'>): void {
     this.#lasting.add(wire)
@@ -121,13 +115,6 @@ export class FrontListener implements FrontServer {
 
   // Only connections call the following methods.
 
-  date(): string {
-    const second = Math.floor(this.environment.wallNow() / 1000)
-    if (second !== this.#second) this.#date = `date: ${new Date(second * 1000).toUTCString()}\r\n`
-    this.#second = second
-    return this.#date
-  }
-
   requestRead(connection: FrontConnection): void {
     if (!this.#hasToken()) this.onAuthenticated(connection)
   }
@@ -144,7 +131,7 @@ export class FrontListener implements FrontServer {
   }
 
   #look(): void {
-    if (this.isDraining && this.#connections.size === this.#lasting.size) this.#quiet.resolve()
+    if (this.isDraining && this.#connections.size === this.#lasting.size) this.quiet.resolve()
   }
 
   #accept(socket: HttpSocket): void {

@@ -135,7 +135,7 @@ export class HttpServer {
   drain(): Promise<void> {
     const { handsOver = false } = this.#options
     this.#listening.drain(handsOver)
-    return handsOver ? this.#listening.quiet : Promise.resolve()
+    return handsOver ? this.#listening.quiet.promise : Promise.resolve()
   }
 
   /** Accepts no further call. Calls in progress continue. */
@@ -266,7 +266,7 @@ export class HttpServer {
       (id === undefined || this.#clients.session('session', id, owner) === undefined)
     )
       return noSession
-    const accepts = readAccept(head.list('accept'))
+    const accepts = readAccept(head.fields.all('accept').join(', '))
     return this.#handlers.streamable({ ...request, ...owner, accepts, query, isForwarded: true })
   }
 

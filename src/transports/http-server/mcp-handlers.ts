@@ -83,15 +83,13 @@ export class McpHandlers {
     const { accepts } = request
     if (!accepts.json && !accepts.stream)
       return refuse(406, 'Accept must list application/json and text/event-stream')
-    const others = this.#others
-    if (others === undefined) return this.#withNamed(request, (named) => this.#read(request, named))
-    // The message shows which instance must serve it.
     const take = (came: ReadResult): ServeResult => {
       if (came === undefined || isRefusal(came)) return came
-      return others.post(request, came, () =>
-        this.#withNamed(request, (named) => this.#posted(came, request, named)),
-      )
+      const here = (): ServeResult => this.#withNamed(request, (named) => this.#posted(came, request, named))
+      // The message shows which instance must serve it.
+      return this.#others === undefined ? here() : this.#others.post(request, came, here)
     }
+    // A body that arrived with its head is served in the same turn.
     const read = this.#bodies.read(request)
     return read instanceof Promise ? read.then(take) : take(read)
   }
@@ -106,20 +104,6 @@ export class McpHandlers {
   }
 
   /** `named` is the client of the session in the head, or why the session is refused. */
-  #read(request: EndpointRequest, named: ClientConnection | Refusal | undefined): ServeResult {
-    const lost = named !== undefined && isRefusal(named) ? named : undefined
-    // A body that arrived with the head may show that its message needs no session.
-    if (lost !== undefined && request.body === undefined) return lost
-    const take = (came: ReadResult): ServeResult => {
-      if (came === undefined) return undefined
-      if (!isRefusal(came)) return this.#posted(came, request, named)
-      return named === undefined || isRefusal(named) ? (lost ?? came) : { ...came, revision: named.revision }
-    }
-    // A body that arrived with its head is served in the same turn.
-    const read = this.#bodies.read(request)
-    return read instanceof Promise ? read.then(take) : take(read)
-  }
-
   #posted(
     posted: PostedMessage,
     request: EndpointRequest,
@@ -156,7 +140,7 @@ export class McpHandlers {
     const client = isAlone
       ? this.#clients.single(request)
       : this.#clients.openSession(request, frame?.kind === 'request' ? frame : undefined)
-    void client?.attachTo(request, isAlone ? request.head.get('mcp-protocol-version') : undefined)
+    void client?.attachTo(request, isAlone ? request.head.fields.get('mcp-protocol-version') : undefined)
     return client
   }
 
@@ -171,7 +155,7 @@ export class McpHandlers {
   #listen(request: EndpointRequest, client: ClientConnection): Refusal | undefined {
     if (this.isStopping) return frontClosing
     const { response, head } = request
-    const listening = client.listen(response, head.get('last-event-id'))
+    const listening = client.listen(response, head.fields.get('last-event-id'))
     if (listening === 'open') request.onStream?.()
     if (listening === 'busy') return refuse(409, 'Only one stream of this kind is allowed per session')
     // With No Content, the client stops resuming (HTML, server-sent events: processing model).
@@ -208,7 +192,7 @@ export class McpHandlers {
       this.#clients.session('session', id, request) ??
       (this.isStopping
         ? frontClosing
-        : this.#clients.revive(id, request, request.head.get('mcp-protocol-version')))
+        : this.#clients.revive(id, request, request.head.fields.get('mcp-protocol-version')))
     if (isRefusal(named) || named.ready === undefined) return named
     return named.ready.then(() => {
       if (named.open) return named

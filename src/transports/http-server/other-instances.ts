@@ -78,7 +78,7 @@ export class OtherInstances {
     if (request.isForwarded) return here()
     const holder = this.#ownerOfSession(request)
     if (holder !== undefined) return this.#forward(holder, request, NOTHING, here)
-    const stream = request.head.get('last-event-id')
+    const stream = request.head.fields.get('last-event-id')
     const owner = this.#other(stream && labelOf(stream))
     if (owner !== undefined) return this.#resume(owner, request, here)
     if (this.isAway && this.#isElsewhere(request)) return storeAway

@@ -29,11 +29,12 @@ const okStatus: AnswerStatus = { status: 200, fields: [] }
 
 export class PostReply implements Reply {
   readonly isCancelledByClosing: boolean
-  readonly field: (name: string) => string | undefined
+  readonly field: Reply['field'] = (name) => this.#head.fields.get(name)
   readonly number: number
   /** Whether it answers the `initialize` that opens the session. */
   readonly isOpening: boolean
   readonly askedMs: number
+  readonly #head: PostedMessage['head']
   readonly #connection: ClientConnection
   /** Undefined for a batch. */
   readonly #request: RequestId | undefined
@@ -56,10 +57,10 @@ export class PostReply implements Reply {
     askedMs: number,
   ) {
     this.isCancelledByClosing = connection.kind === 'shared'
-    this.field = fieldReader(head)
     this.number = number
     this.isOpening = isOpening
     this.askedMs = askedMs
+    this.#head = head
     this.#connection = connection
     const [frame] = frames
     this.#request = frame?.kind === 'request' && !isBatch ? frame.id : undefined
@@ -150,9 +151,4 @@ export class PostReply implements Reply {
     this.#hold?.release()
     this.#connection.answered(this)
   }
-}
-
-/** A separate function, because a closure in the constructor would keep the bytes of the request. */
-function fieldReader(head: PostedMessage['head']): (name: string) => string | undefined {
-  return (name) => head.get(name)
 }

@@ -42,12 +42,12 @@ export function statusOf(error: Message): AnswerStatus {
 
 /** The id of the session in the head, available before the body is read. */
 export function sessionIdIn(head: RequestHead): string | undefined {
-  return namesStateless(head) ? undefined : head.get('mcp-session-id')
+  return namesStateless(head) ? undefined : head.fields.get('mcp-session-id')
 }
 
 /** Why a request with this head may not listen to a session, or end it. */
 export function refusesVersion(head: RequestHead, client: ClientConnection | undefined): Refusal | undefined {
-  const version = head.get('mcp-protocol-version')
+  const version = head.fields.get('mcp-protocol-version')
   if (version === undefined || client?.revision.hasVersionHeader === false) return undefined
   if (namedRevision(head) !== undefined) return undefined
   const versions = sessionRevisions.map((revision) => revision.version).join(', ')
@@ -88,7 +88,7 @@ function judgeInSession(
 
 /** The revision that a request names in its head. */
 export function namedRevision(head: RequestHead): Revision | undefined {
-  const version = head.get('mcp-protocol-version') ?? ''
+  const version = head.fields.get('mcp-protocol-version') ?? ''
   return sessionRevision(version) ?? statelessRevision(version)
 }
 
@@ -97,7 +97,7 @@ export function namedRevision(head: RequestHead): Revision | undefined {
 
 /** Whether the head of a request names a revision without sessions. */
 export function namesStateless(head: RequestHead): boolean {
-  const version = head.get('mcp-protocol-version')
+  const version = head.fields.get('mcp-protocol-version')
   return version !== undefined && statelessRevision(version) !== undefined
 }
 
@@ -147,18 +147,18 @@ function versionMismatch(
   frame: RequestFrame,
   which: 'named' | 'absent',
 ): ErrorBody | undefined {
-  const sent = head.get('mcp-protocol-version')
+  const sent = head.fields.get('mcp-protocol-version')
   if ((sent === undefined) !== (which === 'absent')) return undefined
   return mismatch('MCP-Protocol-Version', sent, namedVersion(frame))
 }
 
 function methodMismatch(head: RequestHead, { method }: RequestFrame): ErrorBody | undefined {
-  return mismatch('Mcp-Method', head.get('mcp-method'), method)
+  return mismatch('Mcp-Method', head.fields.get('mcp-method'), method)
 }
 
 function nameMismatch(head: RequestHead, frame: RequestFrame): ErrorBody | undefined {
   const name = mirroredName(frame)
-  const sent = head.get('mcp-name')
+  const sent = head.fields.get('mcp-name')
   // If the method needs a name, another check refuses a request without one.
   if (name === undefined || (name.text === undefined && sent === undefined)) return undefined
   return mismatch('Mcp-Name', sent, name.text)

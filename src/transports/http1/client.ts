@@ -26,7 +26,6 @@ export interface HttpAgentLimits {
 
 /** The owner of a connection during one exchange. Either `responded` or `failed` is called, once. */
 export interface ClientSocketUser {
-  connected?(): void
   responded(answer: HttpAnswer): void
   failed(error: Error): void
 }
@@ -67,8 +66,7 @@ export class HttpAgent {
 
   /** The connection is free for another exchange. */
   release(socket: ClientSocket): void {
-    if (this.limits.idleSocketMs === 0) socket.close()
-    else this.#resting.push(socket)
+    this.#resting.push(socket)
   }
 
   onClosed(socket: ClientSocket): void {
@@ -78,9 +76,6 @@ export class HttpAgent {
   }
 }
 
-/** A shorter read ends the turn of its connection by itself. One TLS record has this many bytes. */
-const LARGE_READ_BYTES = 16 * 1024
-
 /** One connection to a server, for one exchange at a time. */
 export class ClientSocket implements MessageSink<ResponseHead> {
   readonly #agent: HttpAgent
@@ -88,13 +83,11 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   readonly #reader = responseReader()
   #socket: HttpSocket | undefined
   #throttle: ReadThrottle | undefined
-  /** The number of pieces in the current read. */
-  #pieces = 0
   #user: ClientSocketUser | undefined
   /** The request, until the socket is open. */
   #unsent: readonly Uint8Array[] = []
   #answer: HttpAnswer | undefined
-  #isConnected = false
+  isConnected = false
   #isSent = true
   #isPaused = false
   #isClosed = false
@@ -102,10 +95,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   constructor(dial: Dial, to: SocketPlace, agent: HttpAgent) {
     this.#agent = agent
     this.#open(dial, to).catch((error: unknown) => this.close(asError(error)))
-  }
-
-  get isConnected(): boolean {
-    return this.#isConnected
   }
 
   send(head: string, body: Uint8Array | undefined, user: ClientSocketUser): void {
@@ -123,11 +112,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     this.#throttle?.setReading(on)
     // If the end of the answer arrived during the pause, no byte restarts the idle time.
     if (on) this.#socket?.setTimeout?.(this.#agent.limits.idleSocketMs)
-  }
-
-  /** The reader of the body has handled this many pieces, such as lines of an event stream. */
-  worked(pieces: number): void {
-    this.#pieces += pieces
   }
 
   /** Cancels the request of this user. Does nothing if the connection has another user. */
@@ -163,8 +147,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   }
 
   data(chunk: Buffer): void {
-    this.#pieces++
-    this.#answer?.data(chunk)
+    this.#answer?.reader?.data(chunk)
   }
 
   async #open(dial: Dial, to: SocketPlace): Promise<void> {
@@ -172,15 +155,10 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     const socket = await dial(to, signal)
     signal.addEventListener('abort', () => socket.destroy())
     if (signal.aborted) socket.destroy()
-    // The socket may end after it opens and before `opened` returns.
-    const ends = (error?: Error): void => {
-      if (!this.#isConnected) this.close(error)
-    }
-    socket.on('error', ends).on('close', () => ends())
+    socket.on('error', (error: Error) => this.close(error)).on('close', () => this.close())
     await opened(socket, to.isTls)
     this.#attach(socket)
-    this.#isConnected = true
-    this.#user?.connected?.()
+    this.isConnected = true
     this.#write(socket)
   }
 
@@ -189,9 +167,8 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     this.#socket = socket
     this.#throttle = throttle
     socket.on('data', (chunk: Buffer) => {
-      this.#pieces = 0
       this.#take(chunk)
-      if (chunk.length >= LARGE_READ_BYTES) throttle.worked(this.#pieces)
+      throttle.onRead(chunk)
     })
     socket.on('end', () => {
       if (this.#user !== undefined && this.#reader.endsWithConnection) this.#finish()
@@ -202,8 +179,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     socket.on('timeout', () => {
       if (this.#user === undefined) this.close()
     })
-    socket.on('error', (error: Error) => this.close(error))
-    socket.on('close', () => this.close())
   }
 
   #write(socket: HttpSocket): void {
@@ -264,7 +239,8 @@ export class HttpAnswer {
   readonly fields: HeaderFields
   /** Undefined once another request may use the connection. */
   #source: ClientSocket | undefined
-  #reader: BodyConsumer | undefined
+  /** If it is set together with the head, it gets the whole body. */
+  reader: BodyConsumer | undefined
 
   constructor(head: ResponseHead, source: ClientSocket) {
     this.head = head
@@ -273,36 +249,21 @@ export class HttpAnswer {
     this.#source = source
   }
 
-  /** Sets the reader of the body. If it is set together with the head, it gets the whole body. */
-  readBy(reader: BodyConsumer): void {
-    this.#reader = reader
-  }
-
   /** Resumes or stops reading. Bytes that arrive meanwhile wait. */
   read(on: boolean): void {
     this.#source?.read(on)
   }
 
-  /** Counts pieces of the body, such as lines of an event stream, as work of this turn. */
-  worked(pieces: number): void {
-    this.#source?.worked(pieces)
-  }
-
   /** Closes the connection of the response, and does not call its reader again. */
   drop(): void {
-    this.#reader = undefined
+    this.reader = undefined
     this.#source?.drop()
   }
 
-  // Only the connection calls the following methods.
-
-  data(chunk: Buffer): void {
-    this.#reader?.data(chunk)
-  }
-
+  /** Only the connection calls this method. */
   ended(isWhole: boolean, error?: Error): void {
-    if (isWhole) this.#reader?.end()
-    else this.#reader?.cut(error)
+    if (isWhole) this.reader?.end()
+    else this.reader?.cut(error)
     this.#source = undefined
   }
 }

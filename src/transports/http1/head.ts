@@ -21,7 +21,7 @@ export function notHttp(): HttpSyntaxError {
 
 // Header fields (RFC 9110, sections 5.1 and 5.5; RFC 9112, section 5).
 
-export const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 
 const NAME = new RegExp(`^${TOKEN}$`)
 /** Spaces and tabs around a value do not belong to it; other white space does. */
@@ -38,7 +38,7 @@ export function fieldLine(name: string, value: string): string {
 }
 
 /** Reads the name (as sent) and the value of a field. @throws HttpSyntaxError if the line is not a field */
-export function readField(line: string): readonly [name: string, value: string] {
+function readField(line: string): readonly [name: string, value: string] {
   const [, name, text] = FIELD.exec(line) ?? []
   if (name === undefined || text === undefined)
     throw new HttpSyntaxError('its head has a line that is no field')
@@ -76,11 +76,9 @@ export class HeaderFields {
     return this.values.filter((_, at) => this.names[at] === name)
   }
 
-  /** Whether the connection may carry another message of this sender, whose version is HTTP/1.`minor`. */
-  keepsAlive(minor: string): boolean {
-    const options = this.all('connection').flatMap((list) => list.toLowerCase().split(','))
-    const has = (option: string): boolean => options.some((each) => each.trim() === option)
-    return options.length === 0 ? minor === '1' : !has('close') && (minor === '1' || has('keep-alive'))
+  /** Whether the sender sends no further message on the connection (RFC 9112, section 9.6). */
+  get closes(): boolean {
+    return this.all('connection').some((list) => /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i.test(list))
   }
 }
 
@@ -149,17 +147,7 @@ export class RequestHead {
     this.target = target
     this.version = minor === '0' ? '1.0' : '1.1'
     this.framing = framingOf(this.fields, minor) ?? NO_BODY
-    this.keepsAlive = minor === '1' && this.fields.keepsAlive(minor)
-  }
-
-  /** The first value of this field; the name is in lower case. */
-  get(name: string): string | undefined {
-    return this.fields.get(name)
-  }
-
-  /** All values of a list field, joined. */
-  list(name: string): string {
-    return this.fields.all(name).join(', ')
+    this.keepsAlive = minor === '1' && !this.fields.closes
   }
 
   /** The `Expect` field; HTTP/1.0 has none (RFC 9110, section 10.1.1). */
@@ -199,6 +187,6 @@ export class ResponseHead {
     // Framing fields are checked even if the response has no body.
     const framing = framingOf(this.fields, minor) ?? { kind: 'close' }
     this.framing = this.status < 200 || this.status === 204 || this.status === 304 ? NO_BODY : framing
-    this.keepsAlive = this.framing.kind !== 'close' && this.fields.keepsAlive(minor)
+    this.keepsAlive = minor === '1' && this.framing.kind !== 'close' && !this.fields.closes
   }
 }

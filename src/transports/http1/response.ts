@@ -30,7 +30,8 @@ export class HttpResponse {
   readonly #request: Pick<RequestHead, 'method' | 'version'>
   #more: Fields = []
   #state: 'none' | 'stream' | 'ended' = 'none'
-  #isClosed = false
+  /** Whether the system has accepted all bytes, or the client has left. */
+  isClosed = false
   #closers: (() => void)[] = []
 
   constructor(wire: ResponseWire, request: Pick<RequestHead, 'method' | 'version'>) {
@@ -46,13 +47,8 @@ export class HttpResponse {
     return this.#state === 'ended'
   }
 
-  /** Whether the system has accepted all bytes, or the client has left. */
-  get isClosed(): boolean {
-    return this.#isClosed
-  }
-
   get unsentBytes(): number {
-    return this.#isClosed ? 0 : this.#wire.unsentBytes
+    return this.isClosed ? 0 : this.#wire.unsentBytes
   }
 
   /** Adds fields to the response, in each of its forms. */
@@ -66,7 +62,7 @@ export class HttpResponse {
     const about = status === 204 || status === 304 ? '' : `content-length: ${lengthOf(body)}\r\n`
     const head = this.#head(status, fields, about)
     this.#state = 'ended'
-    if (this.#isClosed) return
+    if (this.isClosed) return
     this.#wire.write(withHead(head, this.#request.method === 'HEAD' ? [] : body))
     this.#wire.ended()
   }
@@ -81,14 +77,14 @@ export class HttpResponse {
   stream(status: number, fields: Fields): void {
     const head = this.#head(status, fields, this.#isChunked ? 'transfer-encoding: chunked\r\n' : '')
     this.#state = 'stream'
-    if (this.#isClosed) return
+    if (this.isClosed) return
     this.#wire.write(withHead(head, []))
     this.#wire.cutWhenStalled()
   }
 
   /** Writes pieces that belong together to a stream. */
   write(pieces: readonly Uint8Array[]): void {
-    if (this.#state !== 'stream' || this.#isClosed) return
+    if (this.#state !== 'stream' || this.isClosed) return
     if (!this.#isChunked) return this.#wire.write(pieces)
     const size = `${lengthOf(pieces).toString(16)}\r\n`
     this.#wire.write(withHead(size, [...pieces, LINE_END]))
@@ -97,7 +93,7 @@ export class HttpResponse {
   end(): void {
     if (this.#state !== 'stream') return
     this.#state = 'ended'
-    if (this.#isClosed) return
+    if (this.isClosed) return
     if (this.#isChunked) this.#wire.write([LAST_CHUNK])
     this.#wire.ended()
   }
@@ -113,19 +109,19 @@ export class HttpResponse {
 
   /** Drops unsent bytes, and the connection. */
   cut(): void {
-    if (!this.#isClosed) this.#wire.cut()
+    if (!this.isClosed) this.#wire.cut()
   }
 
   /** Calls `closed` once, when the system has accepted all bytes or the client has left; immediately if that is past. */
   whenClosed(closed: () => void): void {
-    if (this.#isClosed) return closed()
+    if (this.isClosed) return closed()
     this.#closers.push(closed)
   }
 
   /** Only the connection calls this method. */
   close(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
+    if (this.isClosed) return
+    this.isClosed = true
     for (const closed of this.#closers) closed()
   }
 
@@ -164,7 +160,6 @@ const reasons: ReadonlyMap<number, string> = new Map([
   [409, 'Conflict'],
   [413, 'Content Too Large'],
   [415, 'Unsupported Media Type'],
-  [417, 'Expectation Failed'],
   [429, 'Too Many Requests'],
   [431, 'Request Header Fields Too Large'],
   [500, 'Internal Server Error'],

@@ -5,7 +5,7 @@
 // ends the connection. Until then, only a write shows that a client has left. Empty lines do not wait.
 
 import type { Buffer } from 'node:buffer'
-import type { Clock } from '../../runtime/deadline.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import { type HttpSocket, writeAll } from './bytes.js'
 import { HttpSyntaxError, type RequestHead } from './head.js'
 import { type MessageReader, type MessageSink, type RequestLimits, requestReader } from './reader.js'
@@ -33,7 +33,7 @@ export interface RequestBodySink {
 
 /** The state that the connections of a server share, and its decisions about them. */
 export interface FrontServer {
-  readonly environment: Clock & {
+  readonly environment: Pick<Runtime, 'now' | 'wallNow' | 'setTimer'> & {
     readonly limits: RequestLimits & {
       readonly headersTimeoutMs: number
       readonly requestTimeoutMs: number
@@ -47,8 +47,6 @@ export interface FrontServer {
   }
   /** Whether every response that begins now is the last of its connection. */
   readonly isDraining: boolean
-  /** The `date` field of a response, with its line end. */
-  date(): string
   serve(request: HttpRequest): void
   requestRead(connection: FrontConnection): void
   gone(connection: FrontConnection): void
@@ -56,38 +54,26 @@ export interface FrontServer {
   endLast(end: () => void): boolean
 }
 
-// The header fields of a response about its connection (RFC 9112, section 9.3).
-
+/** The last response of a connection has this field (RFC 9112, section 9.3). */
 const CLOSES = 'connection: close\r\n'
-
-/** A client counts from the arrival of the answer, and its last request takes a while to arrive. */
-const ON_THE_WAY_MS = 2000
-
-/** Another request may follow within this time. The field announces a little less. */
-function keepAliveField(idleMs: number): string {
-  const announcedMs = Math.max(0, idleMs - ON_THE_WAY_MS)
-  return `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(announcedMs / 1000)}\r\n`
-}
-
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 
 export class FrontConnection implements MessageSink<RequestHead> {
   readonly socket: HttpSocket
   readonly #server: FrontServer
   readonly #reader: MessageReader<RequestHead>
-  readonly #keepAliveField: string
   /** The current request. Its body is not stored here, so its memory is free once it has been read. */
   #request: Pick<HttpRequest, 'head' | 'response'> | undefined
   #body: RequestBodySink | undefined
   /** The start of the idle time, or the arrival of the first bytes of an incomplete request. */
   #sinceMs: number
-  #isFirst = true
   /** Whether the connection ends after the current response. */
   #isLast = false
   /** Whether the client has left, or its input is ignored. */
   #isGone = false
   /** Until this timer fires, a refused request is read further, so that its client can read the refusal. */
   #lingering: { cancel(): void } | undefined
+  /** The number of answered requests. */
   #served = 0
 
   constructor(socket: HttpSocket, server: FrontServer) {
@@ -95,7 +81,6 @@ export class FrontConnection implements MessageSink<RequestHead> {
     this.socket = socket
     this.#server = server
     this.#reader = requestReader(environment.limits)
-    this.#keepAliveField = keepAliveField(environment.limits.idleConnectionMs)
     this.#sinceMs = environment.now()
     socket.on('data', (chunk: Buffer) => this.#take(chunk))
     socket.on('drain', () => this.#request?.response.onDrain())
@@ -119,7 +104,7 @@ export class FrontConnection implements MessageSink<RequestHead> {
 
   /** The time since which the connection is idle between two requests; Infinity if it is not idle. */
   get idleSinceMs(): number {
-    return this.#isIdle && !this.#isFirst && !this.#isLast && !this.#isGone ? this.#sinceMs : Infinity
+    return this.#isIdle && this.#served > 0 && !this.#isLast && !this.#isGone ? this.#sinceMs : Infinity
   }
 
   /** Closes the connection if it has been idle for too long, and refuses a late request. */
@@ -133,7 +118,7 @@ export class FrontConnection implements MessageSink<RequestHead> {
       if (forMs > lastIdleMs) setImmediate(() => this.stop())
     } else if (this.#request !== undefined) {
       if (!this.#reader.isWhole && this.#body === undefined && forMs > requestTimeoutMs) this.refuse(408)
-    } else if (this.#isFirst || !this.#isIdle) {
+    } else if (this.#served === 0 || !this.#isIdle) {
       if (forMs > headersTimeoutMs) this.refuse(408)
     } else if (forMs > idleConnectionMs) this.#close()
   }
@@ -179,7 +164,8 @@ export class FrontConnection implements MessageSink<RequestHead> {
   begin(closes: boolean): string {
     const keepsAlive = this.#request?.head.keepsAlive === true && this.#reader.isWhole
     if (closes || !keepsAlive || this.#server.isDraining) this.#isLast = true
-    return this.#server.date() + (this.#isLast ? CLOSES : this.#keepAliveField)
+    const date = new Date(this.#server.environment.wallNow()).toUTCString()
+    return `date: ${date}\r\n${this.#isLast ? CLOSES : ''}`
   }
 
   write(pieces: readonly Uint8Array[]): void {
@@ -283,7 +269,6 @@ export class FrontConnection implements MessageSink<RequestHead> {
     if (this.#isGone) return
     if (!this.#reader.isWhole) return this.#dropBody()
     if (this.#isLast) return this.#close()
-    this.#isFirst = false
     this.#sinceMs = this.#server.environment.now()
     this.#served++
     this.#reader.next()

@@ -34,8 +34,6 @@ export class SseParser {
   readonly #sink: SseSink
   readonly #limits: SseLimits
   readonly #splitter: LineSplitter
-  /** The lines that end in the current chunk. */
-  #linesEnded = 0
   #isFirstLine = true
   #type = ''
   #data: (Line | LongLine)[] = []
@@ -59,17 +57,13 @@ export class SseParser {
     this.#splitter = new LineSplitter(lines, 'data: '.length + limits.dataBytesMax, objectData)
   }
 
-  /** Reads a chunk, and returns the number of lines that end in it. */
-  push(chunk: Buffer): number {
-    this.#linesEnded = 0
+  push(chunk: Buffer): void {
     this.#splitter.push(chunk)
-    return this.#linesEnded
   }
 
   #line(read: Line | LongLine): void {
     const line = this.#isFirstLine ? withoutMark(read) : read
     this.#isFirstLine = false
-    this.#linesEnded++
     // Only data lines may be in several chunks.
     if (line instanceof LongLine) return this.#add(line)
     const { name, start } = sseField(line)
@@ -95,7 +89,6 @@ export class SseParser {
   }
 
   #skip(id: RequestId | undefined, bytes: number, isCall: boolean): void {
-    this.#linesEnded++
     this.#data = []
     if (!this.#isSkipped) this.#sink.oversize(id, bytes, isCall)
     this.#isSkipped = true
@@ -105,7 +98,6 @@ export class SseParser {
     const lines = this.#data
     const type = this.#type === '' ? 'message' : this.#type
     this.#isFirstLine = false
-    this.#linesEnded++
     this.lastEventId = this.#pendingId ?? this.lastEventId
     this.#type = ''
     this.#data = []

@@ -6,7 +6,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { Message } from '../../jsonrpc/splice.js'
 import type { Connection, Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
+import { ReadThrottle } from '../../runtime/read-throttle.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
 import { type Clock, realClock } from '../../runtime/deadline.js'
 import { LongLine, readLong } from '../../jsonrpc/long-line.js'
@@ -25,7 +25,6 @@ export interface NdjsonOptions {
 }
 
 const MiB = 1024 * 1024
-const BLOCK_BYTES = 32 * 1024
 const defaultNdjsonOptions: NdjsonOptions = {
   lineBytesMax: 64 * MiB,
   backlogBytesHigh: MiB,
@@ -40,13 +39,11 @@ export class NdjsonConnection implements Connection {
   readonly #options: NdjsonOptions
   readonly #timers: Pick<Clock, 'setTimer'>
   /** The messages of this turn of the event loop, which leave as one write. */
-  readonly #outbox = new Pieces(BLOCK_BYTES)
+  readonly #outbox = new Pieces()
   readonly #throttle: ReadThrottle
   congested = false
   #sink: Sink | undefined
   #flushScheduled = false
-  /** The number of messages in the current chunk. */
-  #messages = 0
   /** Whether the system has not accepted all of the last write. */
   #isWriting = false
   readonly #written = (error?: Error | null): void => {
@@ -107,9 +104,8 @@ export class NdjsonConnection implements Connection {
     const splitter = new LineSplitter(this.#whileOpen(sink), this.#options.lineBytesMax)
     this.#input.on('data', (chunk: Buffer) => {
       if (this.#closed || (sink.wire !== undefined && !this.#passes('in', chunk))) return
-      this.#messages = 0
       splitter.push(chunk)
-      if (chunk.length >= FULL_READ_BYTES) this.#throttle.worked(this.#messages)
+      this.#throttle.onRead(chunk)
     })
     this.#input.on('end', () => {
       splitter.end()
@@ -121,7 +117,6 @@ export class NdjsonConnection implements Connection {
   #whileOpen(sink: Sink): LineSink {
     return {
       line: (line) => {
-        this.#messages++
         if (this.#closed) return
         if (!(line instanceof LongLine)) sink.message(line)
         else if (sink.received === undefined) sink.message(line.line)

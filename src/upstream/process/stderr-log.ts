@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream'
 import type { Limits } from '../../limits.js'
 import type { Redactor } from '../../text/redactor.js'
-import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
+import { ReadThrottle } from '../../runtime/read-throttle.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
 
 const LF = 0x0a
@@ -37,24 +37,21 @@ export class StderrLog {
   drain(stream: Readable): void {
     const throttle = new ReadThrottle(stream)
     stream.on('data', (chunk: Buffer) => {
-      const lines = this.#push(chunk)
-      if (chunk.length >= FULL_READ_BYTES) throttle.worked(lines)
+      this.#push(chunk)
+      throttle.onRead(chunk)
     })
     // A broken stderr costs only log lines.
     for (const end of ['end', 'error', 'close']) stream.on(end, () => this.#end())
   }
 
-  #push(chunk: Buffer): number {
-    let lines = 0
+  #push(chunk: Buffer): void {
     let start = 0
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
       this.#keep(chunk.subarray(start, end))
       this.#endLine()
       start = end + 1
-      lines++
     }
     this.#keep(chunk.subarray(start))
-    return lines
   }
 
   #keep(part: Buffer): void {
