@@ -13,7 +13,7 @@ const answers: readonly [title: string, raw: string, told: RegExp][] = [
   ['the size of a chunk is none', `${chunked}5\r\n{"a":\r\nxyz\r\n`, /the size of a chunk is no number\)?$/],
   ['a chunk of a stream too', `${events}5\r\ndata:\r\nxyz\r\n`, /the size of a chunk is no number\)?$/],
   ['a chunk is longer than its size', `${chunked}1\r\n{"a"\r\n`, /: a chunk is longer than its size$/],
-  ['a late length', `${chunked}0\r\nContent-Length: 5\r\n\r\n`, /: it has trailers$/],
+  ['a late length', `${chunked}0\r\nContent-Length: 5\r\n\r\n`, /a trailer that must come before its body$/],
   [
     'lines end in LF alone',
     'HTTP/1.1 200 OK\nContent-Type: application/json\nContent-Length: 2\n\n{}',

@@ -21,7 +21,7 @@ export function notHttp(): HttpSyntaxError {
 
 // Header fields (RFC 9110, sections 5.1 and 5.5; RFC 9112, section 5).
 
-const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+export const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 
 const NAME = new RegExp(`^${TOKEN}$`)
 /** Spaces and tabs around a value do not belong to it; other white space does. */
@@ -38,7 +38,7 @@ export function fieldLine(name: string, value: string): string {
 }
 
 /** Reads the name (as sent) and the value of a field. @throws HttpSyntaxError if the line is not a field */
-function readField(line: string): readonly [name: string, value: string] {
+export function readField(line: string): readonly [name: string, value: string] {
   const [, name, text] = FIELD.exec(line) ?? []
   if (name === undefined || text === undefined)
     throw new HttpSyntaxError('its head has a line that is no field')

@@ -7,19 +7,25 @@ import {
   type Framing,
   HttpSyntaxError,
   notHttp,
+  readField,
   RequestHead,
   RESPONSE_BEGINNING,
   ResponseHead,
+  TOKEN,
 } from './head.js'
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const NOTHING = Buffer.alloc(0)
 /** The limit of Node's own reader. */
 const RESPONSE_HEAD_BYTES_MAX = 16 * 1024
-/** The size of a chunk, without extensions and white space. */
-const SIZE = /^[\da-f]{1,12}$/i
-/** The longest line between chunks. */
-const LINE_BYTES_MAX = 64
+const QUOTED = '"(?:[\\t\\x20!\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"'
+/** Accepts extensions as in RFC 9112, section 7.1.1, but no white space, which readers treat differently. */
+const SIZE = new RegExp(`^([\\da-fA-F]{1,12})((?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)+)?$`)
+/** A field after a body must not change how the message or the connection is read (RFC 9110, section 6.5.1). */
+const NO_TRAILER =
+  /^(?:connection|content-encoding|content-length|content-type|expect|host|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i
+/** The longest line between chunks: a size, in responses with extensions, or a trailer of a response. */
+const LINE_BYTES_MAX = { requests: 64, responses: 8192 } as const
 
 /** The receiver of a message: its head, then its body. */
 export interface MessageSink<H> {
@@ -60,8 +66,8 @@ function finalResponse(text: string): ResponseHead | undefined {
 }
 
 /**
- * Reads one message after another. It refuses chunk extensions and trailers (RFC 9112, section 7.1): no
- * program of MCP sends them, and two readers may understand them differently.
+ * Reads one message after another. It ignores chunk extensions and trailers in responses (RFC 9112, section
+ * 7.1). It refuses them in requests: no client sends them, and two readers may understand them differently.
  */
 export class MessageReader<H extends { readonly framing: Framing }> {
   readonly #rules: HeadRules<H>
@@ -200,7 +206,7 @@ export class MessageReader<H extends { readonly framing: Framing }> {
   #takeLine(chunk: Buffer): Buffer {
     const at = chunk.indexOf(LF)
     const bytes = at < 0 ? chunk : chunk.subarray(0, at)
-    if (this.#pending.length + bytes.length > LINE_BYTES_MAX)
+    if (this.#pending.length + bytes.length > LINE_BYTES_MAX[this.#rules.of])
       throw new HttpSyntaxError('a line between chunks is too long')
     const line = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes])
     this.#pending = at < 0 ? line : NOTHING
@@ -209,14 +215,18 @@ export class MessageReader<H extends { readonly framing: Framing }> {
     const text = line.toString('latin1', 0, line.length - 1)
     if (this.#part === 'size') this.#takeSize(text)
     else if (text === '') this.#part = this.#part === 'end' ? 'whole' : 'size'
-    else
-      throw new HttpSyntaxError(this.#part === 'end' ? 'it has trailers' : 'a chunk is longer than its size')
+    else if (this.#part === 'chunk-end') throw new HttpSyntaxError('a chunk is longer than its size')
+    else if (this.#rules.of === 'requests') throw new HttpSyntaxError('it has trailers')
+    else if (NO_TRAILER.test(readField(text)[0]))
+      throw new HttpSyntaxError('it has a trailer that must come before its body')
     return chunk.subarray(at + 1)
   }
 
   #takeSize(line: string): void {
-    if (!SIZE.test(line)) throw new HttpSyntaxError('the size of a chunk is no number')
-    this.#remainingBytes = Number.parseInt(line, 16)
+    const [, size, extensions] = SIZE.exec(line) ?? []
+    if (size === undefined || (extensions !== undefined && this.#rules.of === 'requests'))
+      throw new HttpSyntaxError('the size of a chunk is no number')
+    this.#remainingBytes = Number.parseInt(size, 16)
     this.#part = this.#remainingBytes === 0 ? 'end' : 'chunk'
   }
 }
