@@ -104,12 +104,12 @@ const linesMax = table(`
   folder                 | 5
   version                | 2
   text                   | 609
-  runtime                | 880
+  runtime                | 883
   mcp                    | 3274
   calls                  | 709
   mcp/eras               | 1047
-  transports             | 857
-  transports/http1       | 1417
+  transports             | 861
+  transports/http1       | 1427
   transports/http-client | 1748
   transports/http-server | 3655
   upstream/contracts     | 734
@@ -137,14 +137,14 @@ const linesMax = table(`
   proxy                  | 908
   front-auth             | 1043
   gateway                | 1435
-  metrics                | 893
+  metrics                | 900
   index                  | 49
   replay                 | 1863
   inspector              | 1932
   ui                     | 1851
   ask                    | 352
   cli                    | 5044
-  cli/clients            | 1380
+  cli/clients            | 1379
   servers                | 277
   sandbox                | 5715
   sandbox/egress         | 595

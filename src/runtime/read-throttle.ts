@@ -11,11 +11,14 @@ const LARGE_READ_BYTES = 16 * 1024
 /** Four full reads of Node. With fewer, large messages cost more. */
 const TURN_BYTES_MAX = 256 * 1024
 
+/** Handling a small message takes as long as reading this many bytes of a large one. */
+const MESSAGE_BYTES = 512
+
 export class ReadThrottle {
   readonly #input: Readable
   #shouldRead = true
-  /** The bytes of the large reads in this turn. */
-  #bytes = 0
+  /** The work of the large reads in this turn, in bytes. */
+  #work = 0
   #isPaused = false
 
   constructor(input: Readable) {
@@ -29,18 +32,18 @@ export class ReadThrottle {
     else if (!this.#isPaused) this.#input.resume()
   }
 
-  /** Counts a read, after its bytes were handled. */
-  onRead({ length }: Uint8Array): void {
+  /** Counts a read, after its bytes were handled; `messages` is the number of messages that ended in it. */
+  onRead({ length }: Uint8Array, messages = 0): void {
     if (length < LARGE_READ_BYTES) return
-    if (this.#bytes === 0) setImmediate(this.#turn)
-    this.#bytes += length
-    if (this.#bytes < TURN_BYTES_MAX || this.#isPaused) return
+    if (this.#work === 0) setImmediate(this.#turn)
+    this.#work += length + messages * MESSAGE_BYTES
+    if (this.#work < TURN_BYTES_MAX || this.#isPaused) return
     this.#isPaused = true
     this.#input.pause()
   }
 
   readonly #turn = (): void => {
-    this.#bytes = 0
+    this.#work = 0
     if (!this.#isPaused) return
     this.#isPaused = false
     if (this.#shouldRead) this.#input.resume()

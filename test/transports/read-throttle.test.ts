@@ -27,6 +27,14 @@ test('four full reads of a turn are handled, and more in the next', async () => 
   assert(!input.isPaused())
 })
 
+test('small messages count as work', () => {
+  const { input, throttle } = stream()
+  throttle.onRead(fullRead, 383)
+  assert(!input.isPaused())
+  throttle.onRead(Buffer.alloc(16 * 1024), 600)
+  assert(input.isPaused())
+})
+
 test('a stream that is not to be read stays so', async () => {
   const { input, throttle } = stream()
   for (let i = 0; i < 4; i++) throttle.onRead(fullRead)

@@ -154,12 +154,11 @@ function serversOf(
 
 const NUMBER_LENGTH = 6
 
-/** The record with the highest number. */
+/** The record with the highest number. Records of earlier versions have dates as names, and are older. */
 function newestIn(folder: string): string | undefined {
   if (!existsSync(folder)) return undefined
-  return readdirSync(folder)
-    .sort()
-    .findLast((name) => /^\d{6}\.json$/.test(name))
+  const names = readdirSync(folder).filter((name) => name.endsWith('.json'))
+  return names.sort().findLast((name) => /^\d{6}\.json$/.test(name)) ?? names.at(-1)
 }
 
 /** @throws EditMistake */

@@ -44,6 +44,8 @@ export class NdjsonConnection implements Connection {
   congested = false
   #sink: Sink | undefined
   #flushScheduled = false
+  /** The number of messages in the current chunk. */
+  #messages = 0
   /** Whether the system has not accepted all of the last write. */
   #isWriting = false
   readonly #written = (error?: Error | null): void => {
@@ -104,8 +106,9 @@ export class NdjsonConnection implements Connection {
     const splitter = new LineSplitter(this.#whileOpen(sink), this.#options.lineBytesMax)
     this.#input.on('data', (chunk: Buffer) => {
       if (this.#closed || (sink.wire !== undefined && !this.#passes('in', chunk))) return
+      this.#messages = 0
       splitter.push(chunk)
-      this.#throttle.onRead(chunk)
+      this.#throttle.onRead(chunk, this.#messages)
     })
     this.#input.on('end', () => {
       splitter.end()
@@ -117,6 +120,7 @@ export class NdjsonConnection implements Connection {
   #whileOpen(sink: Sink): LineSink {
     return {
       line: (line) => {
+        this.#messages++
         if (this.#closed) return
         if (!(line instanceof LongLine)) sink.message(line)
         else if (sink.received === undefined) sink.message(line.line)
