@@ -140,7 +140,7 @@ const linesMax = table(`
   metrics                | 912
   index                  | 49
   replay                 | 1869
-  inspector              | 1932
+  inspector              | 1736
   ui                     | 1851
   ask                    | 356
   cli                    | 5129

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { describe, test } from 'node:test'
-import { KEPT_BYTES_MAX } from '../../src/inspector/arena.js'
+import { KEPT_BYTES_MAX } from '../../src/inspector/kept-edits.js'
 import { summaryOf } from '../../src/inspector/frame-facts.js'
 import { frameView } from '../../src/inspector/frame-view.js'
 import type { FrameView } from '../../src/inspector/protocol.js'
