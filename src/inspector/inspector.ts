@@ -8,9 +8,8 @@ import type { EventSource } from '../events/emitter.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { TapSwitch } from '../jsonrpc/wire-tap.js'
 import type { Runtime, Timer } from '../runtime/runtime.js'
-import { version } from '../version.js'
 import { Capture } from './capture.js'
-import { BATCH_MS, OLDER_BATCH_MS, type Seen, Viewer, type ViewerStream } from './feed.js'
+import { BATCH_MS, OLDER_BATCH_MS, Viewer, type ViewerStream } from './feed.js'
 import { frameView } from './frame-view.js'
 import type { FrameView } from './protocol.js'
 import { type FrameRanges, type RecordingInvocation, recordingOf } from './recording.js'
@@ -46,7 +45,6 @@ export class Inspector {
   }
   readonly #options: InspectorOptions
   readonly #capture: Capture
-  readonly #startedAt: number
   readonly #viewers = new Set<Viewer>()
   #taps: TapSwitch | undefined
   #isOn = false
@@ -61,16 +59,18 @@ export class Inspector {
     this.rows = new Rows(this.ring, this.redactor)
     this.status = new Status(runtime, this.redactor, this.ring)
     this.#capture = new Capture(this.ring)
-    this.#startedAt = runtime.wallNow()
   }
 
-  /** Opens a feed, and returns the function that ends it; undefined if `VIEWERS_MAX` are open. */
-  view(stream: ViewerStream, wantsRows: boolean, seen: Seen = {}): (() => void) | undefined {
-    if (this.#isClosed || this.#viewers.size >= VIEWERS_MAX) return undefined
-    const viewer = new Viewer(this.ring, this.rows, stream, wantsRows, seen)
+  /** Whether no further feed may be opened. */
+  get isFull(): boolean {
+    return this.#isClosed || this.#viewers.size >= VIEWERS_MAX
+  }
+
+  /** Opens a feed, and returns the function that ends it. */
+  view(stream: ViewerStream): () => void {
+    const viewer = new Viewer(this.ring, this.rows, stream)
     this.#viewers.add(viewer)
     this.#look()
-    viewer.greet({ version, startedAt: this.#startedAt, redacts: this.redactor.isOn })
     this.#tick()
     return () => {
       if (!this.#viewers.delete(viewer) || this.#viewers.size > 0) return

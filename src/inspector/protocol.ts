@@ -32,21 +32,11 @@ export interface FrameRow {
 }
 
 export type FeedLine =
-  | { readonly hello: Hello }
   | { readonly frames: readonly FrameRow[] }
   /** Frames from before the page was opened, in order. Each batch is older than the previous batch. */
   | { readonly older: readonly FrameRow[] }
   /** The number of frames that the ring overwrote before the viewer got their rows. */
   | { readonly skipped: number }
-  /** A hidden page gets this line in place of frames. */
-  | { readonly counts: { readonly frames: number } }
-
-export interface Hello {
-  readonly version: string
-  /** Milliseconds since 1970. */
-  readonly startedAt: number
-  readonly redacts: boolean
-}
 
 export interface Segment {
   readonly text: string

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { FrameView, MessageSide, Segment } from '../inspector/protocol.js'
-import { apiJson, isRecord } from './api.js'
+import { apiJson } from './api.js'
 import { Copy } from './copy.js'
 import { type JsonLine, type Range, jsonLines, visibleLines } from './json-lines.js'
 import { reasons } from './reasons.js'
@@ -35,7 +35,7 @@ export function Frame({ n, about, previous, next, onOpen }: FrameProps): JSX.Ele
     const take = (next: FrameView | string): void => {
       if (!isOver) setView(next)
     }
-    apiJson(`/ui/frames/${n}`, isFrameView).then(take, (error: unknown) => take(String(error)))
+    apiJson<FrameView>(`/ui/frames/${n}`).then(take, (error: unknown) => take(String(error)))
     return () => {
       isOver = true
     }
@@ -103,10 +103,6 @@ function Step({ name, to, onOpen }: StepProps): JSX.Element {
       {name}
     </button>
   )
-}
-
-function isFrameView(value: unknown): value is FrameView {
-  return isRecord(value) && 'row' in value && 'fixture' in value
 }
 
 interface SideProps {

@@ -65,26 +65,26 @@ export class RowsStore {
     if (this.rows.length > ROWS_MAX) this.#drop()
   }
 
-  /** The query of the feed, which asks for the rows that the page lacks. */
-  get query(): string {
-    const [first] = this.rows
-    return first === undefined ? '' : `?since=${this.last}&before=${first.n}`
-  }
-
   /** Adds all rows again, because requests in the older rows may have their answers in the newer rows. */
   #takeOlder(older: readonly FrameRow[]): void {
-    const { shown, waiting } = this
+    const { shown, waiting, skipped } = this
     const rows = [
       ...older.filter(({ n }) => n < (this.rows[0]?.n ?? Infinity)).map((row) => ({ ...row })),
       ...this.rows,
     ]
+    this.clear()
+    this.skipped = skipped
+    for (const row of rows) this.#add(row)
+    if (this.paused) [this.shown, this.waiting] = [shown, waiting]
+  }
+
+  clear(): void {
     this.rows = []
     this.shown = []
     this.errors = 0
+    this.skipped = 0
     this.#open.clear()
     this.#clients.clear()
-    for (const row of rows) this.#add(row)
-    if (this.paused) [this.shown, this.waiting] = [shown, waiting]
   }
 
   setFilter(filter: Filter): void {
