@@ -6,7 +6,7 @@ import { enabledSchemas, secretsIn } from '../config/config.js'
 import { homeOf, ownPath } from '../config/file.js'
 import { needsToken } from '../config/front.js'
 import { ConfigError } from '../config/problems.js'
-import type { EventSource, McpProxy, ProxyEvents, ProxyOptions } from '../index.js'
+import type { McpProxy, ProxyOptions } from '../index.js'
 import { frontPathOf } from '../front-auth/front-paths.js'
 import { Inspector } from '../inspector/inspector.js'
 import { type PagesListener, listenForPages } from '../inspector/listener.js'
@@ -50,15 +50,10 @@ export class Inspection {
    *
    * @throws the system's error
    */
-  async open(
-    proxies: ReadonlyMap<string, McpProxy>,
-    events: EventSource<ProxyEvents>,
-    origin: string | undefined,
-    port = 0,
-  ): Promise<void> {
+  async open(proxies: ReadonlyMap<string, McpProxy>, origin: string | undefined, port = 0): Promise<void> {
     const { options, program, invocation } = this.#run
     const { runtime, log = () => {} } = options
-    this.#inspector.show(proxies, events)
+    this.#inspector.status.proxies = proxies
     if (origin === undefined) {
       // The entry of this process, as in its client's file.
       const server = { command: program, args: invocation.args }

@@ -104,7 +104,7 @@ export function serveStdio(
     warmUp?.watch(proxy)
     const session = await serveUntil(run, proxy, async () => {
       await ready?.(proxy)
-      await inspection?.open(proxies, proxy, undefined, uiPort)
+      await inspection?.open(proxies, undefined, uiPort)
       const attached = await proxy.attach(stdio(limits.session.ndjson), {
         view: profile === undefined ? undefined : viewKey('profile', profile),
         waitedMs: process.uptime() * 1000,
@@ -155,7 +155,7 @@ export function serveHttp(
     telemetry?.watch(() => gateway.proxies, gateway.readings)
     const talk = async (): Promise<void> => {
       announce(run, httpBanner(config, gateway))
-      await inspection?.open(gateway.proxies, gateway, gateway.origin)
+      await inspection?.open(gateway.proxies, gateway.origin)
       await shutdown.ended
       gateway.drain()
       // Balancers need time to see that it is not ready. On an inherited socket, another process accepts immediately.

@@ -4,8 +4,6 @@
 // the configuration asks for a history.
 
 import type { Buffer } from 'node:buffer'
-import type { EventSource } from '../events/emitter.js'
-import type { ProxyEvents } from '../events/proxy-events.js'
 import type { TapSwitch } from '../jsonrpc/wire-tap.js'
 import type { Runtime, Timer } from '../runtime/runtime.js'
 import { Capture } from './capture.js'
@@ -76,13 +74,6 @@ export class Inspector {
       if (!this.#viewers.delete(viewer) || this.#viewers.size > 0) return
       this.#wait(LINGER_MS, () => this.#switchOff())
     }
-  }
-
-  /** Shows these proxies. `events` is the source of their events. */
-  show(proxies: Status['proxies'], events: EventSource<ProxyEvents>): void {
-    this.status.proxies = proxies
-    this.status.events = events
-    this.status.count()
   }
 
   frame(n: number): FrameView | undefined {

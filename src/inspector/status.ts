@@ -1,7 +1,6 @@
 // Reports the state of servers and clients to the page.
 
-import type { EventSource } from '../events/emitter.js'
-import type { ProxyEvents, ProxyListeners } from '../events/proxy-events.js'
+import type { ProxyListeners } from '../events/proxy-events.js'
 import type { McpProxy } from '../proxy/proxy-interface.js'
 import type { SessionStatus } from '../proxy/routing/session-status.js'
 import { putNewest } from '../runtime/limited-table.js'
@@ -23,16 +22,16 @@ export class Status {
   /** The proxies by the names of their schemas. */
   proxies: ReadonlyMap<string, InspectedProxy> = new Map()
   readonly listeners: ProxyListeners = {
-    lists: ({ schema, server }) => this.#listed(keyOf(schema, server)),
+    call: (event) => this.#usage.count(event),
+    lists: ({ schema, server }) =>
+      putNewest(this.#listedAt, keyOf(schema, server), this.#runtime.wallNow(), LISTED_MAX),
   }
-  events: EventSource<ProxyEvents> | undefined
   /** How clients reach the proxies. */
   entries: readonly Entry[] = []
   readonly #runtime: StatusRuntime
   readonly #redactor: MessageRedactor
   readonly #ring: Pick<Ring, 'first' | 'next' | 'bytes'>
   readonly #usage: UsageCounts
-  #isCounting = false
   readonly #listedAt = new Map<string, number>()
 
   constructor(
@@ -44,13 +43,6 @@ export class Status {
     this.#redactor = redactor
     this.#ring = ring
     this.#usage = new UsageCounts(redactor)
-  }
-
-  /** Counts calls from now on. Later calls of this method do nothing. */
-  count(): void {
-    if (this.#isCounting || this.events === undefined) return
-    this.#isCounting = true
-    this.events.on('call', (event) => this.#usage.count(event))
   }
 
   async report(): Promise<StatusReport> {
@@ -91,10 +83,6 @@ export class Status {
   async #memoryOf(pids: readonly number[]): Promise<number | undefined> {
     const each = await Promise.all(pids.map((pid) => this.#runtime.memoryOf(pid)))
     return each.length === 0 ? undefined : each.reduce((sum, bytes) => bytes && sum && sum + bytes)
-  }
-
-  #listed(key: string): void {
-    putNewest(this.#listedAt, key, this.#runtime.wallNow(), LISTED_MAX)
   }
 }
 
