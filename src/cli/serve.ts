@@ -163,7 +163,7 @@ export function serveHttp(
       // The gateway would wait for the end of the stream that the inspector's page has open.
       await inspection?.close()
     }
-    await serveUntil(run, gateway, talk, (next) => inspection?.showEntries(next, gateway.origin))
+    await serveUntil(run, gateway, talk)
     return 0
   })
 }
@@ -200,18 +200,12 @@ interface Server extends EventSource<ProxyEvents> {
   close(graceMs?: number): Promise<void>
 }
 
-/** Logs calls and follows the configuration until `talk` ends, then closes the server; `reloaded` gets each change. */
-async function serveUntil<T>(
-  run: Run,
-  server: Server,
-  talk: () => Promise<T>,
-  reloaded?: (config: Configuration) => void,
-): Promise<T> {
+/** Logs calls and follows the configuration until `talk` ends, then closes the server. */
+async function serveUntil<T>(run: Run, server: Server, talk: () => Promise<T>): Promise<T> {
   const { config, eventLog, shutdown } = run
   eventLog.watchCalls(server)
   const follower = new ConfigFollower(run, async (next) => {
     await server.reload(next)
-    reloaded?.(next)
   })
   try {
     return await talk()

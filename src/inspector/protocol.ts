@@ -87,8 +87,6 @@ export interface ServerRow {
   readonly restarts: number
   readonly pids: readonly number[]
   readonly memoryBytes?: number
-  /** When the proxy last read the lists of the server, in milliseconds since 1970. */
-  readonly listedAt?: number
   /** Differences from `mcps.lock`. */
   readonly changes?: number
   /** Items that the proxy removes from the lists, because clients would refuse them. */
@@ -111,13 +109,6 @@ export interface ClientRow {
   readonly unreadBytes: number
 }
 
-/** How clients reach a schema or a profile. */
-export interface Entry {
-  readonly title: string
-  /** The entry for the configuration file of the client. */
-  readonly server: Readonly<Record<string, unknown>>
-}
-
 /** The calls of one client to one tool, or with one method. */
 export interface UsageRow {
   readonly schema: string
@@ -138,7 +129,6 @@ export interface StatusReport {
   readonly now: number
   readonly servers: readonly ServerRow[]
   readonly clients: readonly ClientRow[]
-  readonly entries: readonly Entry[]
   readonly usage: readonly UsageRow[]
   /** The messages in the ring. The bytes include the edits. */
   readonly kept: { readonly frames: number; readonly bytes: number }

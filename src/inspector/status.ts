@@ -3,18 +3,14 @@
 import type { ProxyListeners } from '../events/proxy-events.js'
 import type { McpProxy } from '../proxy/proxy-interface.js'
 import type { SessionStatus } from '../proxy/routing/session-status.js'
-import { putNewest } from '../runtime/limited-table.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
-import type { ClientRow, Entry, ServerRow, StatusReport } from './protocol.js'
+import type { ClientRow, ServerRow, StatusReport } from './protocol.js'
 import type { MessageRedactor } from './redaction.js'
 import type { Ring } from './ring.js'
 import { UsageCounts } from './usage.js'
 
 export type InspectedProxy = Pick<McpProxy, 'status' | 'sessions' | 'restart' | 'stop'>
-
-/** The most servers whose `listedAt` the inspector remembers. */
-const LISTED_MAX = 1000
 
 type StatusRuntime = Pick<Runtime, 'wallNow' | 'memoryOf'>
 
@@ -23,16 +19,11 @@ export class Status {
   proxies: ReadonlyMap<string, InspectedProxy> = new Map()
   readonly listeners: ProxyListeners = {
     call: (event) => this.#usage.count(event),
-    lists: ({ schema, server }) =>
-      putNewest(this.#listedAt, keyOf(schema, server), this.#runtime.wallNow(), LISTED_MAX),
   }
-  /** How clients reach the proxies. */
-  entries: readonly Entry[] = []
   readonly #runtime: StatusRuntime
   readonly #redactor: MessageRedactor
   readonly #ring: Pick<Ring, 'first' | 'next' | 'bytes'>
   readonly #usage: UsageCounts
-  readonly #listedAt = new Map<string, number>()
 
   constructor(
     runtime: StatusRuntime,
@@ -56,7 +47,6 @@ export class Status {
       clients: [...this.proxies].flatMap(([schema, proxy]) =>
         proxy.sessions().map((each) => clientRow(schema, each)),
       ),
-      entries: this.entries,
       usage: this.#usage.report(),
       kept: { frames: next - first, bytes },
     }
@@ -66,14 +56,12 @@ export class Status {
     const { name, kind, state, error, pids, revision, tools, gauges, changes, leftOut } = status
     const { inFlight, queued, slots, restarts } = gauges
     const memoryBytes = gauges.memoryBytes ?? (await this.#memoryOf(pids))
-    const listedAt = this.#listedAt.get(keyOf(schema, name))
     const facts = { schema, name, kind, state, tools, inFlight, queued, slots, restarts, pids }
     return {
       ...facts,
       ...(error !== undefined && { error: this.#redactor.cleanText(error) }),
       ...(revision !== undefined && { revision }),
       ...(memoryBytes !== undefined && { memoryBytes }),
-      ...(listedAt !== undefined && { listedAt }),
       ...(changes !== undefined && { changes: changes.length }),
       ...(leftOut !== undefined && { leftOut }),
     }
@@ -100,8 +88,4 @@ function clientRow(schema: string, status: SessionStatus): ClientRow {
     processes: processes.length,
     unreadBytes,
   }
-}
-
-function keyOf(schema: string, server: string): string {
-  return `${schema}\n${server}`
 }

@@ -202,15 +202,6 @@ test('the state of a server has the time of its lists, and no secret in the reas
     stop: unused,
   }
   status.proxies = new Map([['work', proxy]])
-  const counts = { tools: 5, prompts: 0, resources: 0, templates: 0 }
-  status.listeners.lists?.({
-    schema: 'work',
-    server: 'files',
-    client: undefined,
-    changed: [],
-    counts,
-    bytes: counts,
-  })
   const [row] = (await status.report()).servers
   assert.deepEqual(row, {
     schema: 'work',
@@ -225,7 +216,6 @@ test('the state of a server has the time of its lists, and no secret in the reas
     restarts: 3,
     pids: [7],
     memoryBytes: 4,
-    listedAt: runtime.wallNow(),
     changes: 1,
     leftOut: 2,
   })

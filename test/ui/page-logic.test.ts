@@ -70,16 +70,6 @@ describe('the rows', () => {
     assert.equal(store.errors, 1)
   })
 
-  test('come while the view is paused, and are shown afterwards', () => {
-    const store = new RowsStore()
-    store.take({ frames: [request(1, '1')] })
-    store.setPaused(true)
-    store.take({ frames: [request(2, '2')] })
-    assert.deepEqual([store.shown.length, store.waiting], [1, 1])
-    store.setPaused(false)
-    assert.deepEqual([store.shown.length, store.waiting], [2, 0])
-  })
-
   const rows = [
     request(1, '1', { method: 'initialize', name: 'editor' }),
     request(2, '2', { name: 'a__x', text: '{"Needle":1}' }),
