@@ -45,7 +45,6 @@ export class Inspector {
   readonly #capture: Capture
   readonly #viewers = new Set<Viewer>()
   #taps: TapSwitch | undefined
-  #isOn = false
   #isClosed = false
   #timer: Timer | undefined
 
@@ -68,7 +67,7 @@ export class Inspector {
   view(stream: ViewerStream): () => void {
     const viewer = new Viewer(this.ring, this.rows, stream)
     this.#viewers.add(viewer)
-    this.#look()
+    this.#taps?.on(this.#capture)
     this.#tick()
     return () => {
       if (!this.#viewers.delete(viewer) || this.#viewers.size > 0) return
@@ -95,12 +94,6 @@ export class Inspector {
     this.#taps?.off()
   }
 
-  #look(): void {
-    if (this.#isOn) return
-    this.#isOn = true
-    this.#taps?.on(this.#capture)
-  }
-
   /** Sends a batch to each viewer, and repeats this after a delay. */
   #tick(): void {
     for (const viewer of this.#viewers) viewer.send(() => this.#options.runtime.now())
@@ -110,7 +103,6 @@ export class Inspector {
 
   #switchOff(): void {
     if (this.#options.historyBytes !== undefined) return
-    this.#isOn = false
     this.#taps?.off()
     this.#capture.clear()
     this.ring.clear()

@@ -4,7 +4,6 @@ import type { JSX } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { FrameView, MessageSide, Segment } from '../inspector/protocol.js'
 import { apiJson } from './api.js'
-import { Copy } from './copy.js'
 import { type JsonLine, type Range, jsonLines, visibleLines } from './json-lines.js'
 import { reasons } from './reasons.js'
 import { bytesText, count, hexText, short, timeText, visible } from './text.js'
@@ -101,6 +100,22 @@ function Step({ name, to, onOpen }: StepProps): JSX.Element {
   return (
     <button type="button" disabled={to === undefined} onClick={() => to !== undefined && onOpen(to)}>
       {name}
+    </button>
+  )
+}
+
+/** A button that copies a text. */
+function Copy({ what, text }: { readonly what: string; readonly text: string }): JSX.Element {
+  const [state, setState] = useState('')
+  const copy = (): void => {
+    navigator.clipboard.writeText(text).then(
+      () => setState(' (copied)'),
+      () => setState(' (the browser refuses it)'),
+    )
+  }
+  return (
+    <button type="button" onClick={copy}>
+      {`Copy ${what}${state}`}
     </button>
   )
 }
