@@ -4,8 +4,9 @@
 
 import { Buffer } from 'node:buffer'
 import type { FeedLine, FrameRow } from './protocol.js'
+import type { MessageRedactor } from './redaction.js'
 import type { Ring } from './ring.js'
-import type { Rows } from './rows.js'
+import { rowOf } from './rows.js'
 
 export interface ViewerStream {
   /** Bytes that the viewer has not read. */
@@ -30,16 +31,16 @@ const OLDER_ROWS_MS = 4
 
 export class Viewer {
   readonly #ring: Ring
-  readonly #rows: Rows
+  readonly #redactor: MessageRedactor
   readonly #stream: ViewerStream
   /** The number of the next frame to send. */
   #at: number
   /** The frames before this number are still to be sent. */
   #oldest: number
 
-  constructor(ring: Ring, rows: Rows, stream: ViewerStream) {
+  constructor(ring: Ring, redactor: MessageRedactor, stream: ViewerStream) {
     this.#ring = ring
-    this.#rows = rows
+    this.#redactor = redactor
     this.#stream = stream
     this.#at = Math.max(ring.first, ring.next - ROWS_MAX)
     this.#oldest = this.#at
@@ -70,7 +71,7 @@ export class Viewer {
     const until = now() + ROWS_MS
     for (; this.#at < this.#ring.next && rows.length < ROWS_MAX && now() <= until; this.#at++) {
       const frame = this.#ring.get(this.#at)
-      if (frame !== undefined) rows.push(this.#rows.rowOf(frame))
+      if (frame !== undefined) rows.push(rowOf(frame, this.#ring, this.#redactor))
     }
     return rows
   }
@@ -80,7 +81,7 @@ export class Viewer {
     const until = now() + OLDER_ROWS_MS
     while (this.hasOlder && rows.length < ROWS_MAX && now() <= until) {
       const frame = this.#ring.get(--this.#oldest)
-      if (frame !== undefined) rows.push(this.#rows.rowOf(frame))
+      if (frame !== undefined) rows.push(rowOf(frame, this.#ring, this.#redactor))
     }
     return rows.toReversed()
   }

@@ -13,7 +13,6 @@ import type { FrameView } from './protocol.js'
 import { type FrameRanges, type RecordingInvocation, recordingOf } from './recording.js'
 import { MessageRedactor } from './redaction.js'
 import { Ring, defaultRingLimits } from './ring.js'
-import { Rows } from './rows.js'
 import { Status } from './status.js'
 
 /** Each viewer needs memory and time of the event loop. */
@@ -34,7 +33,6 @@ export interface InspectorOptions {
 export class Inspector {
   readonly redactor: MessageRedactor
   readonly ring: Ring
-  readonly rows: Rows
   readonly status: Status
   /** The proxy calls this before the first connection, with the switch of its tap. */
   readonly tapSwitch = (taps: TapSwitch): void => {
@@ -53,7 +51,6 @@ export class Inspector {
     this.#options = options
     this.redactor = new MessageRedactor(redacts)
     this.ring = new Ring({ ...defaultRingLimits, bytesMax: historyBytes })
-    this.rows = new Rows(this.ring, this.redactor)
     this.status = new Status(runtime, this.redactor, this.ring)
     this.#capture = new Capture(this.ring)
   }
@@ -65,7 +62,7 @@ export class Inspector {
 
   /** Opens a feed, and returns the function that ends it. */
   view(stream: ViewerStream): () => void {
-    const viewer = new Viewer(this.ring, this.rows, stream)
+    const viewer = new Viewer(this.ring, this.redactor, stream)
     this.#viewers.add(viewer)
     this.#taps?.on(this.#capture)
     this.#tick()
@@ -77,7 +74,7 @@ export class Inspector {
 
   frame(n: number): FrameView | undefined {
     const frame = this.ring.get(n)
-    return frame && frameView(frame, this.ring, this.rows, this.redactor)
+    return frame && frameView(frame, this.ring, this.redactor)
   }
 
   recording(ranges: FrameRanges): Promise<Buffer[]> {
