@@ -53,7 +53,7 @@ const rooms = table(`
   metrics                | events mcp runtime text config transports/http-server version | proxy/ upstream/
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version
   replay                 | ask jsonrpc mcp runtime text transports/ folder log real-runtime cli
-  inspector              | jsonrpc mcp runtime text folder gateway record version transports/http-server transports/http1 | events proxy/ upstream/
+  inspector              | jsonrpc mcp runtime text folder gateway record transports/http-server transports/http1 | events proxy/ upstream/
   ui                     | | inspector
   ask                    | index jsonrpc mcp text transports/ version
   cli                    | ask front-auth audit index jsonrpc kept limits mcp metrics runtime text config folder gateway lock log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients inspector store
@@ -115,7 +115,7 @@ const linesMax = table(`
   upstream/contracts     | 734
   upstream/process       | 1160
   upstream/auth          | 329
-  login                  | 2465
+  login                  | 2457
   upstream/server        | 4569
   upstream/http          | 225
   kept                   | 435
@@ -140,13 +140,13 @@ const linesMax = table(`
   metrics                | 912
   index                  | 49
   replay                 | 1869
-  inspector              | 1736
-  ui                     | 1851
+  inspector              | 1581
+  ui                     | 1761
   ask                    | 356
-  cli                    | 5129
+  cli                    | 5091
   cli/clients            | 1399
   servers                | 277
-  sandbox                | 5715
+  sandbox                | 5686
   sandbox/egress         | 595
   sandbox/guest          | 481
 `)
