@@ -2,15 +2,13 @@
 
 import { randomBytes } from 'node:crypto'
 import process from 'node:process'
-import { enabledSchemas, secretsIn } from '../config/config.js'
+import { secretsIn } from '../config/config.js'
 import { homeOf, ownPath } from '../config/file.js'
 import { needsToken } from '../config/front.js'
 import { ConfigError } from '../config/problems.js'
-import type { EventSource, McpProxy, ProxyEvents, ProxyOptions } from '../index.js'
-import { frontPathOf } from '../front-auth/front-paths.js'
+import type { McpProxy, ProxyOptions } from '../index.js'
 import { Inspector } from '../inspector/inspector.js'
 import { type PagesListener, listenForPages } from '../inspector/listener.js'
-import type { Entry } from '../inspector/protocol.js'
 import { InspectorPages } from '../inspector/pages.js'
 import { isLoopback } from '../text/loopback.js'
 import type { Run } from './serve.js'
@@ -22,15 +20,14 @@ export class Inspection {
   readonly pages: InspectorPages
   readonly options: Pick<ProxyOptions, 'tapSwitch' | 'on' | 'onSecrets'>
   readonly #inspector: Inspector
-  readonly #run: Omit<Run, 'inspection'>
+  readonly #runOptions: Run['options']
   readonly #key: string = randomBytes(KEY_BYTES).toString('base64url')
   #listener: PagesListener | undefined
   #forget: () => void = () => {}
 
   /** @throws the system's error if the files of the page are missing */
-  constructor(run: Omit<Run, 'inspection'>) {
-    const { config, logger, options, invocation, schemasOf } = run
-    this.#run = run
+  constructor({ config, logger, options, invocation, schemasOf }: Omit<Run, 'inspection'>) {
+    this.#runOptions = options
     const { redact: redacts, historyBytes } = config.server.ui
     this.#inspector = new Inspector({ runtime: options.runtime, redacts, historyBytes, invocation })
     const { redactor } = this.#inspector
@@ -50,21 +47,10 @@ export class Inspection {
    *
    * @throws the system's error
    */
-  async open(
-    proxies: ReadonlyMap<string, McpProxy>,
-    events: EventSource<ProxyEvents>,
-    origin: string | undefined,
-    port = 0,
-  ): Promise<void> {
-    const { options, program, invocation } = this.#run
-    const { runtime, log = () => {} } = options
-    this.#inspector.show(proxies, events)
-    if (origin === undefined) {
-      // The entry of this process, as in its client's file.
-      const server = { command: program, args: invocation.args }
-      this.#inspector.status.entries = [{ title: 'this process', server }]
-      this.#listener = await listenForPages(this.pages, port, { runtime, log })
-    } else this.showEntries(this.#run.config, origin)
+  async open(proxies: ReadonlyMap<string, McpProxy>, origin: string | undefined, port = 0): Promise<void> {
+    const { runtime, log = () => {} } = this.#runOptions
+    this.#inspector.status.proxies = proxies
+    if (origin === undefined) this.#listener = await listenForPages(this.pages, port, { runtime, log })
     const address = `${origin ?? this.#listener?.origin}/ui/#key=${this.#key}`
     this.#forget = keepAddress(ownPath(homeOf(process.env), 'ui'), address)
     // The address contains a key, and the stderr of a program may end in a file that others read.
@@ -72,29 +58,11 @@ export class Inspection {
     process.stderr.write(`inspector: ${shown}\n`)
   }
 
-  showEntries(config: Run['config'], origin: string): void {
-    this.#inspector.status.entries = entriesOf(config, origin)
-  }
-
   async close(): Promise<void> {
     this.#forget()
     this.#inspector.close()
     await this.#listener?.close()
   }
-}
-
-function entriesOf(config: Run['config'], origin: string): Entry[] {
-  const headers = needsToken(config.server) && { headers: { Authorization: 'Bearer YOUR_TOKEN' } }
-  const entry = (title: string, path: string): Entry => ({
-    title,
-    server: { type: 'http', url: `${origin}${path}/mcp`, ...headers },
-  })
-  return [
-    ...enabledSchemas(config).map((name) =>
-      entry(`group ${name}`, name === 'default' ? '' : `/api/${encodeURIComponent(name)}`),
-    ),
-    ...[...config.profiles.keys()].map((name) => entry(`profile ${name}`, frontPathOf('p', name))),
-  ]
 }
 
 /** @throws ConfigError if the pages would be open to the network */

@@ -102,7 +102,7 @@ export function serveStdio(
     warmUp?.watch(proxy)
     const session = await serveUntil(run, proxy, async () => {
       await ready?.(proxy)
-      await inspection?.open(proxies, proxy, undefined, uiPort)
+      await inspection?.open(proxies, undefined, uiPort)
       const attached = await proxy.attach(stdio(limits.session.ndjson), {
         view: profile === undefined ? undefined : viewKey('profile', profile),
         waitedMs: process.uptime() * 1000,
@@ -153,7 +153,7 @@ export function serveHttp(
     telemetry?.watch(() => gateway.proxies, gateway.readings)
     const talk = async (): Promise<void> => {
       announce(run, httpBanner(config, gateway))
-      await inspection?.open(gateway.proxies, gateway, gateway.origin)
+      await inspection?.open(gateway.proxies, gateway.origin)
       await shutdown.ended
       gateway.drain()
       // Balancers need time to see that it is not ready. On an inherited socket, another process accepts immediately.
@@ -161,7 +161,7 @@ export function serveHttp(
       // The gateway would wait for the end of the stream that the inspector's page has open.
       await inspection?.close()
     }
-    await serveUntil(run, gateway, talk, (next) => inspection?.showEntries(next, gateway.origin))
+    await serveUntil(run, gateway, talk)
     return 0
   })
 }
@@ -198,18 +198,12 @@ interface Server extends EventSource<ProxyEvents> {
   close(graceMs?: number): Promise<void>
 }
 
-/** Logs calls and follows the configuration until `talk` ends, then closes the server; `reloaded` gets each change. */
-async function serveUntil<T>(
-  run: Run,
-  server: Server,
-  talk: () => Promise<T>,
-  reloaded?: (config: Configuration) => void,
-): Promise<T> {
+/** Logs calls and follows the configuration until `talk` ends, then closes the server. */
+async function serveUntil<T>(run: Run, server: Server, talk: () => Promise<T>): Promise<T> {
   const { config, eventLog, shutdown } = run
   eventLog.watchCalls(server)
   const follower = new ConfigFollower(run, async (next) => {
     await server.reload(next)
-    reloaded?.(next)
   })
   try {
     return await talk()

@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 import { LF } from '../jsonrpc/ascii.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import type { Hop, LiveTap } from '../jsonrpc/wire-tap.js'
-import { KEPT_BYTES_MAX } from './arena.js'
+import { KEPT_BYTES_MAX } from './kept-edits.js'
 import type { FrameHead, Ring } from './ring.js'
 
 /** The ring does not keep more edits of one message: most of so many edits replace line breaks. */
@@ -20,12 +20,10 @@ export class Capture implements LiveTap {
   }
 
   wire(hop: Hop, direction: 'in' | 'out', given: Uint8Array, whole: boolean, at: number): void {
-    const bytes = Buffer.from(given.buffer, given.byteOffset, given.length)
     const head = { hop, direction, whole, at }
-    if (whole) return this.#add(head, bytes.subarray(0, KEPT_BYTES_MAX), bytes.length)
-    const line = this.#lineOf(hop.connection, direction)
-    for (let start = 0; start < bytes.length; start += KEPT_BYTES_MAX)
-      this.#take(head, line, bytes.subarray(start, start + KEPT_BYTES_MAX))
+    // Copies, because the transport may overwrite the bytes.
+    if (whole) return this.#ring.add(head, Buffer.from(given.subarray(0, KEPT_BYTES_MAX)), given.length)
+    this.#take(head, this.#lineOf(hop.connection, direction), Buffer.from(given))
   }
 
   forward(to: Hop, input: Uint8Array, edits: readonly Edit[]): void {
@@ -41,28 +39,15 @@ export class Capture implements LiveTap {
     this.#lines.clear()
   }
 
-  /** Adds a piece of a stream. One copy covers all lines that begin and end in the piece. */
-  #take(head: FrameHead, line: UnfinishedFrame, piece: Buffer): void {
+  #take(head: FrameHead, line: UnfinishedFrame, bytes: Buffer): void {
     let start = 0
-    let end = piece.indexOf(LF)
-    if (end >= 0 && line.size > 0) {
-      line.add(piece.subarray(0, end + 1))
+    for (let end = bytes.indexOf(LF); end >= 0; end = bytes.indexOf(LF, start)) {
+      line.add(bytes.subarray(start, end + 1))
       const { size } = line
-      this.#add(head, line.take(), size)
-      start = end + 1
-      end = piece.indexOf(LF, start)
-    }
-    const first = end < 0 ? 0 : this.#ring.copy(piece)
-    for (; end >= 0; end = piece.indexOf(LF, start)) {
-      const length = end + 1 - start
-      this.#ring.add(head, first + start, length, length)
+      this.#ring.add(head, line.take(), size)
       start = end + 1
     }
-    if (start < piece.length) line.add(piece.subarray(start))
-  }
-
-  #add(head: FrameHead, kept: Buffer, size: number): void {
-    this.#ring.add(head, this.#ring.copy(kept), kept.length, size)
+    if (start < bytes.length) line.add(bytes.subarray(start))
   }
 
   #lineOf(connection: number, direction: 'in' | 'out'): UnfinishedFrame {
@@ -80,16 +65,14 @@ class UnfinishedFrame {
 
   add(part: Buffer): void {
     this.size += part.length
-    const room = KEPT_BYTES_MAX - this.#kept
-    if (room <= 0) return
-    // A copy, because the transport may overwrite the chunk.
-    const copy = Buffer.from(part.subarray(0, room))
-    this.#parts.push(copy)
-    this.#kept += copy.length
+    const kept = part.subarray(0, KEPT_BYTES_MAX - this.#kept)
+    if (kept.length > 0) this.#parts.push(kept)
+    this.#kept += kept.length
   }
 
   take(): Buffer {
-    const bytes = Buffer.concat(this.#parts)
+    const [first = Buffer.alloc(0)] = this.#parts
+    const bytes = this.#parts.length === 1 ? first : Buffer.concat(this.#parts)
     this.#parts = []
     this.#kept = 0
     this.size = 0

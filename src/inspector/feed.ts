@@ -3,9 +3,10 @@
 // A new page first gets the newest rows, and then batches of ever older rows.
 
 import { Buffer } from 'node:buffer'
-import type { FeedLine, FrameRow, Hello } from './protocol.js'
+import type { FeedLine, FrameRow } from './protocol.js'
+import type { MessageRedactor } from './redaction.js'
 import type { Ring } from './ring.js'
-import type { Rows } from './rows.js'
+import { rowOf } from './rows.js'
 
 export interface ViewerStream {
   /** Bytes that the viewer has not read. */
@@ -28,52 +29,34 @@ const ROWS_MAX = 600
 const ROWS_MS = 1
 const OLDER_ROWS_MS = 4
 
-/** The range of frames that a viewer already has. */
-export interface Seen {
-  /** The number of the last frame. */
-  readonly since?: number | undefined
-  /** The number of the first frame. */
-  readonly before?: number | undefined
-}
-
 export class Viewer {
   readonly #ring: Ring
-  readonly #rows: Rows
+  readonly #redactor: MessageRedactor
   readonly #stream: ViewerStream
-  /** False for a hidden page, which gets only the number of frames. */
-  readonly #wantsRows: boolean
   /** The number of the next frame to send. */
   #at: number
   /** The frames before this number are still to be sent. */
   #oldest: number
-  #counted = -1
 
-  constructor(ring: Ring, rows: Rows, stream: ViewerStream, wantsRows: boolean, { since, before }: Seen) {
+  constructor(ring: Ring, redactor: MessageRedactor, stream: ViewerStream) {
     this.#ring = ring
-    this.#rows = rows
+    this.#redactor = redactor
     this.#stream = stream
-    this.#wantsRows = wantsRows
-    this.#at =
-      since === undefined ? Math.max(ring.first, ring.next - ROWS_MAX) : Math.min(since + 1, ring.next)
-    this.#oldest = Math.min(before ?? this.#at, this.#at)
+    this.#at = Math.max(ring.first, ring.next - ROWS_MAX)
+    this.#oldest = this.#at
   }
 
   get hasOlder(): boolean {
-    return this.#wantsRows && this.#oldest > this.#ring.first
+    return this.#oldest > this.#ring.first
   }
 
   end(): void {
     this.#stream.end()
   }
 
-  greet(hello: Hello): void {
-    this.#write({ hello })
-  }
-
   /** Sends the next batch, unless the viewer has too many unread bytes. */
   send(now: () => number): void {
     if (this.#stream.unsentBytes > UNSENT_BYTES_MAX) return
-    if (!this.#wantsRows) return this.#count(this.#ring.next - 1)
     if (this.#at < this.#ring.first) {
       this.#write({ skipped: this.#ring.first - this.#at })
       this.#at = this.#ring.first
@@ -83,17 +66,12 @@ export class Viewer {
     if (this.hasOlder) this.#write({ older: this.#takeOlder(now) })
   }
 
-  #count(frames: number): void {
-    if (frames !== this.#counted) this.#write({ counts: { frames } })
-    this.#counted = frames
-  }
-
   #take(now: () => number): FrameRow[] {
     const rows: FrameRow[] = []
     const until = now() + ROWS_MS
     for (; this.#at < this.#ring.next && rows.length < ROWS_MAX && now() <= until; this.#at++) {
       const frame = this.#ring.get(this.#at)
-      if (frame !== undefined) rows.push(this.#rows.rowOf(frame))
+      if (frame !== undefined) rows.push(rowOf(frame, this.#ring, this.#redactor))
     }
     return rows
   }
@@ -103,7 +81,7 @@ export class Viewer {
     const until = now() + OLDER_ROWS_MS
     while (this.hasOlder && rows.length < ROWS_MAX && now() <= until) {
       const frame = this.#ring.get(--this.#oldest)
-      if (frame !== undefined) rows.push(this.#rows.rowOf(frame))
+      if (frame !== undefined) rows.push(rowOf(frame, this.#ring, this.#redactor))
     }
     return rows.toReversed()
   }

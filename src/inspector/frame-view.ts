@@ -8,7 +8,7 @@ import { type KeptEdit, inputOf, outputsOf } from './kept-edits.js'
 import type { FrameView, MessageSide, Segment } from './protocol.js'
 import { type MessageRedactor, replacementOf } from './redaction.js'
 import type { CapturedFrame, Ring } from './ring.js'
-import type { Rows } from './rows.js'
+import { rowOf } from './rows.js'
 
 /** How many frames the search for the frame on the other hop reads. */
 const SEARCHED_MAX = 5000
@@ -17,19 +17,14 @@ interface Stretch extends Span {
   readonly why: string
 }
 
-export function frameView(
-  frame: CapturedFrame,
-  ring: Ring,
-  rows: Rows,
-  redactor: MessageRedactor,
-): FrameView {
+export function frameView(frame: CapturedFrame, ring: Ring, redactor: MessageRedactor): FrameView {
   const other = otherOf(frame, ring)
   const [came, left] = frame.direction === 'in' ? [frame, other] : [other, frame]
   const edits = left === undefined ? [] : ring.editsOf(left, messageOf(left))
   const marks =
     left !== undefined && edits.length === 0 ? ring.itemEditsOf(left, messageOf(left)) : outputsOf(edits)
   return {
-    row: rows.rowOf(frame),
+    row: rowOf(frame, ring, redactor),
     ...(came !== undefined && { input: sideOf({ ...came.hop, ...kept(came) }, edits, redactor) }),
     // The ring may have dropped the incoming frame, and still have the outgoing one with its edits.
     ...(came === undefined &&

@@ -4,19 +4,15 @@
 // the configuration asks for a history.
 
 import type { Buffer } from 'node:buffer'
-import type { EventSource } from '../events/emitter.js'
-import type { ProxyEvents } from '../events/proxy-events.js'
 import type { TapSwitch } from '../jsonrpc/wire-tap.js'
 import type { Runtime, Timer } from '../runtime/runtime.js'
-import { version } from '../version.js'
 import { Capture } from './capture.js'
-import { BATCH_MS, OLDER_BATCH_MS, type Seen, Viewer, type ViewerStream } from './feed.js'
+import { BATCH_MS, OLDER_BATCH_MS, Viewer, type ViewerStream } from './feed.js'
 import { frameView } from './frame-view.js'
 import type { FrameView } from './protocol.js'
 import { type FrameRanges, type RecordingInvocation, recordingOf } from './recording.js'
 import { MessageRedactor } from './redaction.js'
 import { Ring, defaultRingLimits } from './ring.js'
-import { Rows } from './rows.js'
 import { Status } from './status.js'
 
 /** Each viewer needs memory and time of the event loop. */
@@ -37,7 +33,6 @@ export interface InspectorOptions {
 export class Inspector {
   readonly redactor: MessageRedactor
   readonly ring: Ring
-  readonly rows: Rows
   readonly status: Status
   /** The proxy calls this before the first connection, with the switch of its tap. */
   readonly tapSwitch = (taps: TapSwitch): void => {
@@ -46,10 +41,8 @@ export class Inspector {
   }
   readonly #options: InspectorOptions
   readonly #capture: Capture
-  readonly #startedAt: number
   readonly #viewers = new Set<Viewer>()
   #taps: TapSwitch | undefined
-  #isOn = false
   #isClosed = false
   #timer: Timer | undefined
 
@@ -58,19 +51,20 @@ export class Inspector {
     this.#options = options
     this.redactor = new MessageRedactor(redacts)
     this.ring = new Ring({ ...defaultRingLimits, bytesMax: historyBytes })
-    this.rows = new Rows(this.ring, this.redactor)
     this.status = new Status(runtime, this.redactor, this.ring)
     this.#capture = new Capture(this.ring)
-    this.#startedAt = runtime.wallNow()
   }
 
-  /** Opens a feed, and returns the function that ends it; undefined if `VIEWERS_MAX` are open. */
-  view(stream: ViewerStream, wantsRows: boolean, seen: Seen = {}): (() => void) | undefined {
-    if (this.#isClosed || this.#viewers.size >= VIEWERS_MAX) return undefined
-    const viewer = new Viewer(this.ring, this.rows, stream, wantsRows, seen)
+  /** Whether no further feed may be opened. */
+  get isFull(): boolean {
+    return this.#isClosed || this.#viewers.size >= VIEWERS_MAX
+  }
+
+  /** Opens a feed, and returns the function that ends it. */
+  view(stream: ViewerStream): () => void {
+    const viewer = new Viewer(this.ring, this.redactor, stream)
     this.#viewers.add(viewer)
-    this.#look()
-    viewer.greet({ version, startedAt: this.#startedAt, redacts: this.redactor.isOn })
+    this.#taps?.on(this.#capture)
     this.#tick()
     return () => {
       if (!this.#viewers.delete(viewer) || this.#viewers.size > 0) return
@@ -78,16 +72,9 @@ export class Inspector {
     }
   }
 
-  /** Shows these proxies. `events` is the source of their events. */
-  show(proxies: Status['proxies'], events: EventSource<ProxyEvents>): void {
-    this.status.proxies = proxies
-    this.status.events = events
-    this.status.count()
-  }
-
   frame(n: number): FrameView | undefined {
     const frame = this.ring.get(n)
-    return frame && frameView(frame, this.ring, this.rows, this.redactor)
+    return frame && frameView(frame, this.ring, this.redactor)
   }
 
   recording(ranges: FrameRanges): Promise<Buffer[]> {
@@ -104,12 +91,6 @@ export class Inspector {
     this.#taps?.off()
   }
 
-  #look(): void {
-    if (this.#isOn) return
-    this.#isOn = true
-    this.#taps?.on(this.#capture)
-  }
-
   /** Sends a batch to each viewer, and repeats this after a delay. */
   #tick(): void {
     for (const viewer of this.#viewers) viewer.send(() => this.#options.runtime.now())
@@ -119,7 +100,6 @@ export class Inspector {
 
   #switchOff(): void {
     if (this.#options.historyBytes !== undefined) return
-    this.#isOn = false
     this.#taps?.off()
     this.#capture.clear()
     this.ring.clear()

@@ -37,7 +37,6 @@ const securityFields: Fields = Object.entries({
 interface Asset {
   readonly bytes: Buffer
   readonly type: string
-  readonly etag: string
 }
 
 const files = [
@@ -48,16 +47,11 @@ const files = [
 
 /** Reads the files of the page at the start, because an upgrade may replace them later. @throws the system's error */
 export function readAssets(folder: string = join(programFolder, 'ui')): ReadonlyMap<string, Asset> {
-  return new Map(
-    files.map(([path, name, type]) => {
-      const bytes = readFileSync(join(folder, name))
-      return [path, { bytes, type, etag: `"${sha256(bytes).toString('base64url')}"` }]
-    }),
-  )
+  return new Map(files.map(([path, name, type]) => [path, { bytes: readFileSync(join(folder, name)), type }]))
 }
 
 /** The handler of a path that needs the key; `rest` is the group of its pattern. */
-type Page = (request: HttpRequest, query: URLSearchParams, rest: string) => void | Promise<void>
+type Page = (request: HttpRequest, rest: string) => void | Promise<void>
 
 export class InspectorPages {
   readonly #inspector: Inspector
@@ -70,11 +64,11 @@ export class InspectorPages {
     this.#keyHash = sha256(key)
     this.#assets = assets
     this.#pages = [
-      ['GET', /^\/ui\/feed$/, ({ response }, query) => this.#feed(response, query)],
+      ['GET', /^\/ui\/feed$/, ({ response }) => this.#feed(response)],
       ['GET', /^\/ui\/status$/, async ({ response }) => sendJson(response, await inspector.status.report())],
       ['POST', /^\/ui\/export$/, (request) => this.#export(request)],
       ['POST', /^\/ui\/servers$/, (request) => this.#control(request)],
-      ['GET', /^\/ui\/frames\/(\d{1,15})$/, ({ response }, _query, n) => this.#frame(response, Number(n))],
+      ['GET', /^\/ui\/frames\/(\d{1,15})$/, ({ response }, n) => this.#frame(response, Number(n))],
     ]
   }
 
@@ -86,7 +80,7 @@ export class InspectorPages {
 
   #serve(request: HttpRequest): ServeResult {
     const { head, response } = request
-    const { path, query } = targetOf(head.target)
+    const { path } = targetOf(head.target)
     if (isForeign(head)) return refuse(response, 403, 'Requests of other pages are not allowed')
     if (path === '/ui') return sendRedirect(response)
     const asset = this.#assets.get(path)
@@ -101,7 +95,7 @@ export class InspectorPages {
       const [whole, rest = ''] = pattern.exec(path) ?? []
       if (whole === undefined) continue
       if (head.method !== method) return refuse(response, 405, `This path takes ${method}`)
-      const served = page(request, new URLSearchParams(query), rest)
+      const served = page(request, rest)
       return served instanceof Promise ? served.then(() => undefined) : undefined
     }
     return refuse(response, 404, 'There is nothing here')
@@ -112,22 +106,15 @@ export class InspectorPages {
     return key !== undefined && timingSafeEqual(sha256(key), this.#keyHash)
   }
 
-  #feed(response: HttpResponse, query: URLSearchParams): undefined {
-    const frameOf = (name: string): number | undefined => {
-      const text = /^\d{1,15}$/.exec(query.get(name) ?? '')?.[0]
-      return text === undefined ? undefined : Number(text)
-    }
-    // `view` may refuse the feed, and a response cannot change its status after the first byte.
-    const stream = new LateStream(response)
-    const seen = { since: frameOf('since'), before: frameOf('before') }
-    const end = this.#inspector.view(stream, !query.has('counts'), seen)
-    if (end === undefined)
+  #feed(response: HttpResponse): undefined {
+    if (this.#inspector.isFull)
       return refuse(
         response,
         503,
         `${VIEWERS_MAX} pages of the inspector are open already: close one of them`,
       )
-    response.whenClosed(end)
+    response.stream(200, fieldsOf('application/x-ndjson'))
+    response.whenClosed(this.#inspector.view(response))
   }
 
   async #control(request: HttpRequest): Promise<void> {
@@ -152,8 +139,7 @@ export class InspectorPages {
     if (ranges === undefined)
       return refuse(response, 400, 'The body must be numbers of frames like 1-200,310')
     const parts = await this.#inspector.recording(ranges)
-    const fields = [...securityFields, 'content-type', 'application/x-ndjson', 'cache-control', 'no-store']
-    response.send(200, fields, Buffer.concat(parts))
+    response.send(200, fieldsOf('application/x-ndjson'), Buffer.concat(parts))
   }
 
   #frame(response: HttpResponse, n: number): void {
@@ -204,35 +190,6 @@ function readBody({ body, wire }: HttpRequest, bytesMax: number): Promise<string
   })
 }
 
-/** Sends the head of the response with the first line. */
-class LateStream {
-  readonly #response: HttpResponse
-
-  constructor(response: HttpResponse) {
-    this.#response = response
-  }
-
-  get unsentBytes(): number {
-    return this.#response.unsentBytes
-  }
-
-  write(pieces: readonly Uint8Array[]): void {
-    if (!this.#response.hasBegun)
-      this.#response.stream(200, [
-        ...securityFields,
-        'content-type',
-        'application/x-ndjson',
-        'cache-control',
-        'no-store',
-      ])
-    this.#response.write(pieces)
-  }
-
-  end(): void {
-    this.#response.end()
-  }
-}
-
 /** Whether a page of another origin sent the request, according to the browser (Fetch Metadata Request Headers). */
 function isForeign(head: RequestHead): boolean {
   const origin = head.fields.get('origin')
@@ -243,20 +200,21 @@ function isForeign(head: RequestHead): boolean {
   return site !== 'same-origin' && !isNavigation
 }
 
+function fieldsOf(type: string): Fields {
+  return [...securityFields, 'content-type', type, 'cache-control', 'no-store']
+}
+
 function sendRedirect(response: HttpResponse): undefined {
   response.send(308, [...securityFields, 'location', '/ui/'])
 }
 
-function sendAsset(head: RequestHead, response: HttpResponse, { bytes, type, etag }: Asset): undefined {
-  const fields = [...securityFields, 'etag', etag, 'cache-control', 'no-cache']
+function sendAsset(head: RequestHead, response: HttpResponse, { bytes, type }: Asset): undefined {
   if (head.method !== 'GET' && head.method !== 'HEAD') return refuse(response, 405, 'This path takes GET')
-  if (head.fields.get('if-none-match') === etag) response.send(304, fields)
-  else response.send(200, [...fields, 'content-type', type], bytes)
+  response.send(200, fieldsOf(type), bytes)
 }
 
 function sendJson(response: HttpResponse, value: unknown, status = 200): void {
-  const fields = [...securityFields, 'content-type', 'application/json', 'cache-control', 'no-store']
-  response.send(status, fields, Buffer.from(JSON.stringify(value)))
+  response.send(status, fieldsOf('application/json'), Buffer.from(JSON.stringify(value)))
 }
 
 function refuse(response: HttpResponse, status: number, error: string): undefined {

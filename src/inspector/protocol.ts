@@ -32,21 +32,11 @@ export interface FrameRow {
 }
 
 export type FeedLine =
-  | { readonly hello: Hello }
   | { readonly frames: readonly FrameRow[] }
   /** Frames from before the page was opened, in order. Each batch is older than the previous batch. */
   | { readonly older: readonly FrameRow[] }
   /** The number of frames that the ring overwrote before the viewer got their rows. */
   | { readonly skipped: number }
-  /** A hidden page gets this line in place of frames. */
-  | { readonly counts: { readonly frames: number } }
-
-export interface Hello {
-  readonly version: string
-  /** Milliseconds since 1970. */
-  readonly startedAt: number
-  readonly redacts: boolean
-}
 
 export interface Segment {
   readonly text: string
@@ -97,8 +87,6 @@ export interface ServerRow {
   readonly restarts: number
   readonly pids: readonly number[]
   readonly memoryBytes?: number
-  /** When the proxy last read the lists of the server, in milliseconds since 1970. */
-  readonly listedAt?: number
   /** Differences from `mcps.lock`. */
   readonly changes?: number
   /** Items that the proxy removes from the lists, because clients would refuse them. */
@@ -121,13 +109,6 @@ export interface ClientRow {
   readonly unreadBytes: number
 }
 
-/** How clients reach a schema or a profile. */
-export interface Entry {
-  readonly title: string
-  /** The entry for the configuration file of the client. */
-  readonly server: Readonly<Record<string, unknown>>
-}
-
 /** The calls of one client to one tool, or with one method. */
 export interface UsageRow {
   readonly schema: string
@@ -148,7 +129,6 @@ export interface StatusReport {
   readonly now: number
   readonly servers: readonly ServerRow[]
   readonly clients: readonly ClientRow[]
-  readonly entries: readonly Entry[]
   readonly usage: readonly UsageRow[]
   /** The messages in the ring. The bytes include the edits. */
   readonly kept: { readonly frames: number; readonly bytes: number }

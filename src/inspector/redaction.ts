@@ -15,10 +15,6 @@ export class MessageRedactor {
     this.#secrets = isOn ? new Redactor() : undefined
   }
 
-  get isOn(): boolean {
-    return this.#secrets !== undefined
-  }
-
   /** Adds secrets of the configuration, which the redactor never forgets. */
   addSecrets(values: Iterable<string>): void {
     this.#secrets?.keep(...bothForms(values))

@@ -1,21 +1,16 @@
 // Reports the state of servers and clients to the page.
 
-import type { EventSource } from '../events/emitter.js'
-import type { ProxyEvents, ProxyListeners } from '../events/proxy-events.js'
+import type { ProxyListeners } from '../events/proxy-events.js'
 import type { McpProxy } from '../proxy/proxy-interface.js'
 import type { SessionStatus } from '../proxy/routing/session-status.js'
-import { putNewest } from '../runtime/limited-table.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
-import type { ClientRow, Entry, ServerRow, StatusReport } from './protocol.js'
+import type { ClientRow, ServerRow, StatusReport } from './protocol.js'
 import type { MessageRedactor } from './redaction.js'
 import type { Ring } from './ring.js'
 import { UsageCounts } from './usage.js'
 
 export type InspectedProxy = Pick<McpProxy, 'status' | 'sessions' | 'restart' | 'stop'>
-
-/** The most servers whose `listedAt` the inspector remembers. */
-const LISTED_MAX = 1000
 
 type StatusRuntime = Pick<Runtime, 'wallNow' | 'memoryOf'>
 
@@ -23,17 +18,12 @@ export class Status {
   /** The proxies by the names of their schemas. */
   proxies: ReadonlyMap<string, InspectedProxy> = new Map()
   readonly listeners: ProxyListeners = {
-    lists: ({ schema, server }) => this.#listed(keyOf(schema, server)),
+    call: (event) => this.#usage.count(event),
   }
-  events: EventSource<ProxyEvents> | undefined
-  /** How clients reach the proxies. */
-  entries: readonly Entry[] = []
   readonly #runtime: StatusRuntime
   readonly #redactor: MessageRedactor
   readonly #ring: Pick<Ring, 'first' | 'next' | 'bytes'>
   readonly #usage: UsageCounts
-  #isCounting = false
-  readonly #listedAt = new Map<string, number>()
 
   constructor(
     runtime: StatusRuntime,
@@ -44,13 +34,6 @@ export class Status {
     this.#redactor = redactor
     this.#ring = ring
     this.#usage = new UsageCounts(redactor)
-  }
-
-  /** Counts calls from now on. Later calls of this method do nothing. */
-  count(): void {
-    if (this.#isCounting || this.events === undefined) return
-    this.#isCounting = true
-    this.events.on('call', (event) => this.#usage.count(event))
   }
 
   async report(): Promise<StatusReport> {
@@ -64,7 +47,6 @@ export class Status {
       clients: [...this.proxies].flatMap(([schema, proxy]) =>
         proxy.sessions().map((each) => clientRow(schema, each)),
       ),
-      entries: this.entries,
       usage: this.#usage.report(),
       kept: { frames: next - first, bytes },
     }
@@ -74,14 +56,12 @@ export class Status {
     const { name, kind, state, error, pids, revision, tools, gauges, changes, leftOut } = status
     const { inFlight, queued, slots, restarts } = gauges
     const memoryBytes = gauges.memoryBytes ?? (await this.#memoryOf(pids))
-    const listedAt = this.#listedAt.get(keyOf(schema, name))
     const facts = { schema, name, kind, state, tools, inFlight, queued, slots, restarts, pids }
     return {
       ...facts,
       ...(error !== undefined && { error: this.#redactor.cleanText(error) }),
       ...(revision !== undefined && { revision }),
       ...(memoryBytes !== undefined && { memoryBytes }),
-      ...(listedAt !== undefined && { listedAt }),
       ...(changes !== undefined && { changes: changes.length }),
       ...(leftOut !== undefined && { leftOut }),
     }
@@ -91,10 +71,6 @@ export class Status {
   async #memoryOf(pids: readonly number[]): Promise<number | undefined> {
     const each = await Promise.all(pids.map((pid) => this.#runtime.memoryOf(pid)))
     return each.length === 0 ? undefined : each.reduce((sum, bytes) => bytes && sum && sum + bytes)
-  }
-
-  #listed(key: string): void {
-    putNewest(this.#listedAt, key, this.#runtime.wallNow(), LISTED_MAX)
   }
 }
 
@@ -112,8 +88,4 @@ function clientRow(schema: string, status: SessionStatus): ClientRow {
     processes: processes.length,
     unreadBytes,
   }
-}
-
-function keyOf(schema: string, server: string): string {
-  return `${schema}\n${server}`
 }

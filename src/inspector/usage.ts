@@ -24,10 +24,9 @@ interface Counted extends Names {
 
 export class UsageCounts {
   readonly #redactor: MessageRedactor
-  /** The rows by `what`. A key of all five names would need a new string for each call. */
-  readonly #rows = new Map<string, Counted[]>()
+  /** The rows by all five names. */
+  readonly #rows = new Map<string, Counted>()
   #others: Counted | undefined
-  #size = 0
 
   constructor(redactor: MessageRedactor) {
     this.#redactor = redactor
@@ -44,7 +43,7 @@ export class UsageCounts {
   }
 
   report(): UsageRow[] {
-    const rows = [...[...this.#rows.values()].flat(), ...(this.#others === undefined ? [] : [this.#others])]
+    const rows = [...this.#rows.values(), ...(this.#others === undefined ? [] : [this.#others])]
     return rows.map(({ times, ...row }) => ({
       ...row,
       what: this.#redactor.cleanText(row.what),
@@ -54,16 +53,13 @@ export class UsageCounts {
 
   #rowOf({ schema, server = '', method, name, clientName: client = '', view = '' }: CallEvent): Counted {
     const what = method === 'tools/call' && name !== undefined ? name : method
-    const known = this.#rows.get(what)
-    for (const row of known ?? [])
-      if (row.schema === schema && row.server === server && row.client === client && row.view === view)
-        return row
-    if (this.#size >= ROWS_MAX)
+    const key = [schema, server, what, client, view].join('\n')
+    const known = this.#rows.get(key)
+    if (known !== undefined) return known
+    if (this.#rows.size >= ROWS_MAX)
       return (this.#others ??= counted({ schema: '', server: '', what: 'others', client: '', view: '' }))
     const row = counted({ schema, server, what, client, view })
-    this.#size++
-    if (known === undefined) this.#rows.set(what, [row])
-    else known.push(row)
+    this.#rows.set(key, row)
     return row
   }
 }

@@ -115,15 +115,11 @@ export class GrantCredentials implements HttpCredentials {
   async #fetchAlone(): Promise<Credential> {
     // Over http, a machine between the two could name a false issuer and so get the secret of the client.
     if (!mayCarryTokens(this.#url)) throw this.#failed('tokens are only sent over https')
-    const startedAt = this.#context.runtime.now()
     try {
       const { accessToken, expiresIn = Number.POSITIVE_INFINITY } = await this.#tokens()
       this.#token = accessTokenOf(accessToken, this.#context.runtime.wallNow(), expiresIn * 1000)
       this.#refusal = undefined
-      this.#context.tell(
-        'debug',
-        `it has a new access token after ${Math.round(this.#context.runtime.now() - startedAt)} ms`,
-      )
+      this.#context.tell('debug', 'it has a new access token')
       return this.#token.credential
     } catch (error) {
       if (!(error instanceof LoginError) || !error.isRefusal)

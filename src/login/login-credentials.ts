@@ -232,7 +232,6 @@ export class LoginCredentials implements HttpCredentials {
     if (login === undefined) throw this.#needed()
     if (login.accessToken !== secret) return this.#token?.credential
     if (login.refreshToken === undefined) return this.#ended(login, 'it cannot be renewed')
-    const startedAt = this.#context.runtime.now()
     try {
       const { issuer, tokenEndpoint, client, refreshToken, resource } = login
       const http = loginHttp(this.#context.runtime, new URL(this.#url))
@@ -249,10 +248,7 @@ export class LoginCredentials implements HttpCredentials {
         expiresAtMs: tokens.expiresIn === undefined ? undefined : now + tokens.expiresIn * 1000,
       })
       this.#read()
-      this.#context.tell(
-        'debug',
-        `its access token was renewed in ${Math.round(this.#context.runtime.now() - startedAt)} ms`,
-      )
+      this.#context.tell('debug', 'its access token was renewed')
       return this.#token?.credential
     } catch (error) {
       if (error instanceof LoginError && error.isOver) return this.#ended(login, error.message)

@@ -76,6 +76,8 @@ export interface MachineEnd {
   readonly message: string
 }
 
+export const stoppedEnd: MachineEnd = { reason: 'stopped', message: 'the session was stopped' }
+
 export interface GuestCommand {
   readonly program: string
   readonly args: readonly string[]
@@ -107,6 +109,9 @@ export interface GuestExit {
   /** Why the program was not started, or why its end is unknown. */
   readonly failure?: string
 }
+
+/** The exit of a program that did not start, or whose end is unknown, without the reason. */
+export const noExit = { code: undefined, signal: undefined } as const
 
 /** A runtime cannot be used on this host. `remedy` is the one command or setting that makes it usable. */
 export class RuntimeUnusable extends Error {

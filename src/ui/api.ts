@@ -33,37 +33,20 @@ export async function api(path: string, init: RequestInit = {}): Promise<Respons
   throw new ApiError(response.status, error === '' ? `HTTP ${response.status}` : error)
 }
 
-export async function apiJson<T>(path: string, isThat: (value: unknown) => value is T): Promise<T> {
-  const value: unknown = await (await api(path)).json()
-  if (isThat(value)) return value
-  throw new ApiError(0, 'the proxy has sent something else than this page expects: load the page again')
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
-}
-
-type NameOf<Line> = Line extends FeedLine ? keyof Line : never
-
-const lineNames: Record<NameOf<FeedLine>, true> = {
-  hello: true,
-  frames: true,
-  older: true,
-  skipped: true,
-  counts: true,
-}
-
-function isFeedLine(value: unknown): value is FeedLine {
-  return isRecord(value) && Object.keys(value).some((name) => Object.hasOwn(lineNames, name))
+/** The proxy and its page have the same version. */
+export async function apiJson<T>(path: string): Promise<T> {
+  const value: T = await (await api(path)).json()
+  return value
 }
 
 /** Reads the feed until it ends or `signal` fires. */
 export async function readFeed(
-  query: string,
   signal: AbortSignal,
+  opened: () => void,
   take: (line: FeedLine) => void,
 ): Promise<void> {
-  const response = await api(`/ui/feed${query}`, { signal })
+  const response = await api('/ui/feed', { signal })
+  opened()
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
   for (;;) {
@@ -71,9 +54,6 @@ export async function readFeed(
     if (done || value === undefined) return
     const lines = `${rest}${value}`.split('\n')
     rest = lines.pop() ?? ''
-    for (const line of lines) {
-      const parsed: unknown = JSON.parse(line)
-      if (isFeedLine(parsed)) take(parsed)
-    }
+    for (const line of lines) take(JSON.parse(line))
   }
 }

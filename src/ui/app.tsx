@@ -3,7 +3,7 @@
 import { type JSX, render } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { StatusReport } from '../inspector/protocol.js'
-import { ApiError, apiJson, isRecord, readFeed, takeKey } from './api.js'
+import { ApiError, apiJson, readFeed, takeKey } from './api.js'
 import { Frame } from './frame.js'
 import { RowsStore, indexOfFrame } from './rows-store.js'
 import { Clients } from './clients.js'
@@ -128,7 +128,7 @@ function open(n: number): void {
   location.hash = `#/frame/${n}`
 }
 
-/** Fills the store while the page is visible, and returns the text of a problem. */
+/** Fills the store, and returns the text of a problem. */
 function useFeed(store: RowsStore, hasKey: boolean): string {
   const [trouble, setTrouble] = useState('')
   const [, redraw] = useState(0)
@@ -136,7 +136,6 @@ function useFeed(store: RowsStore, hasKey: boolean): string {
   useEffect(() => {
     if (!hasKey)
       return setTrouble('This address has no key: open the one that mcps-proxy printed when it started.')
-    let control = new AbortController()
     const ended = new AbortController()
     const show = (): void => {
       if (due.current) return
@@ -146,32 +145,27 @@ function useFeed(store: RowsStore, hasKey: boolean): string {
         redraw((count) => count + 1)
       })
     }
+    const opened = (): void => {
+      setTrouble('')
+      store.clear()
+      show()
+    }
     const follow = async (): Promise<void> => {
       while (!ended.signal.aborted) {
-        control = new AbortController()
         try {
-          const query = document.hidden ? '?counts' : store.query
-          await readFeed(query, control.signal, (line) => {
-            setTrouble('')
+          await readFeed(ended.signal, opened, (line) => {
             store.take(line)
             show()
           })
         } catch (error) {
-          if (!control.signal.aborted)
-            setTrouble(error instanceof ApiError ? error.message : 'The proxy does not answer.')
+          setTrouble(error instanceof ApiError ? error.message : 'The proxy does not answer.')
           if (error instanceof ApiError && error.status === 401) return
         }
-        if (!control.signal.aborted) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
       }
     }
-    const again = (): void => control.abort()
-    document.addEventListener('visibilitychange', again)
     void follow()
-    return () => {
-      ended.abort()
-      document.removeEventListener('visibilitychange', again)
-      control.abort()
-    }
+    return () => ended.abort()
   }, [store, hasKey])
   return trouble
 }
@@ -191,7 +185,7 @@ function WithStatus({ children }: WithStatusProps): JSX.Element {
     }
     const ask = (): void => {
       if (!document.hidden)
-        apiJson('/ui/status', isStatus).then(take, (error: unknown) => take(String(error)))
+        apiJson<StatusReport>('/ui/status').then(take, (error: unknown) => take(String(error)))
     }
     ask()
     const timer = setInterval(ask, STATUS_MS)
@@ -202,10 +196,6 @@ function WithStatus({ children }: WithStatusProps): JSX.Element {
   }, [asked])
   if (typeof status === 'string') return <p role="status">{status}</p>
   return children(status, () => setAsked(asked + 1))
-}
-
-function isStatus(value: unknown): value is StatusReport {
-  return isRecord(value) && Array.isArray(value['servers'])
 }
 
 const root = document.getElementById('app')

@@ -1,9 +1,8 @@
-// The attached clients, and entries for the configuration files of further clients.
+// The attached clients.
 
 import type { JSX } from 'preact'
 import type { ClientRow, StatusReport, UsageRow } from '../inspector/protocol.js'
 import { ColumnHeads } from './column-heads.js'
-import { Copy } from './copy.js'
 import { agoText, bytesText, count, short } from './text.js'
 import { grouped } from './usage-groups.js'
 
@@ -46,16 +45,6 @@ export function Clients({ status }: { readonly status: StatusReport }): JSX.Elem
         </tbody>
       </table>
       {status.clients.length === 0 ? <p>No client is attached.</p> : null}
-      {status.entries.map(({ title, server }) => {
-        const text = JSON.stringify({ mcpServers: { 'mcps-proxy': server } }, undefined, 2)
-        return (
-          <section key={title} aria-label={title}>
-            <h2>{`For the file of a client: ${short(title, 80)}`}</h2>
-            <pre class="snippet">{text}</pre>
-            <Copy what={`entry of ${short(title, 80)}`} text={text} />
-          </section>
-        )
-      })}
     </section>
   )
 }

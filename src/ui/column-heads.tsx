@@ -1,4 +1,4 @@
-// The heads of the tables of servers and clients. The table of frames has its head in `wire.tsx`.
+// The heads of the tables of servers, clients and usage. The table of frames has its head in `wire.tsx`.
 
 import type { JSX } from 'preact'
 

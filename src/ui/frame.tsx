@@ -3,8 +3,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { FrameView, MessageSide, Segment } from '../inspector/protocol.js'
-import { apiJson, isRecord } from './api.js'
-import { Copy } from './copy.js'
+import { apiJson } from './api.js'
 import { type JsonLine, type Range, jsonLines, visibleLines } from './json-lines.js'
 import { reasons } from './reasons.js'
 import { bytesText, count, hexText, short, timeText, visible } from './text.js'
@@ -35,7 +34,7 @@ export function Frame({ n, about, previous, next, onOpen }: FrameProps): JSX.Ele
     const take = (next: FrameView | string): void => {
       if (!isOver) setView(next)
     }
-    apiJson(`/ui/frames/${n}`, isFrameView).then(take, (error: unknown) => take(String(error)))
+    apiJson<FrameView>(`/ui/frames/${n}`).then(take, (error: unknown) => take(String(error)))
     return () => {
       isOver = true
     }
@@ -105,8 +104,20 @@ function Step({ name, to, onOpen }: StepProps): JSX.Element {
   )
 }
 
-function isFrameView(value: unknown): value is FrameView {
-  return isRecord(value) && 'row' in value && 'fixture' in value
+/** A button that copies a text. */
+function Copy({ what, text }: { readonly what: string; readonly text: string }): JSX.Element {
+  const [state, setState] = useState('')
+  const copy = (): void => {
+    navigator.clipboard.writeText(text).then(
+      () => setState(' (copied)'),
+      () => setState(' (the browser refuses it)'),
+    )
+  }
+  return (
+    <button type="button" onClick={copy}>
+      {`Copy ${what}${state}`}
+    </button>
+  )
 }
 
 interface SideProps {

@@ -41,10 +41,6 @@ export class RowsStore {
   filter: Filter = noFilter
   skipped = 0
   errors = 0
-  /** While true, `shown` does not change. */
-  paused = false
-  /** The number of rows that arrived during the pause and pass the filter. */
-  waiting = 0
   readonly #values: Readonly<Record<Column, Set<string>>> = {
     schema: new Set(),
     service: new Set(),
@@ -65,36 +61,30 @@ export class RowsStore {
     if (this.rows.length > ROWS_MAX) this.#drop()
   }
 
-  /** The query of the feed, which asks for the rows that the page lacks. */
-  get query(): string {
-    const [first] = this.rows
-    return first === undefined ? '' : `?since=${this.last}&before=${first.n}`
-  }
-
   /** Adds all rows again, because requests in the older rows may have their answers in the newer rows. */
   #takeOlder(older: readonly FrameRow[]): void {
-    const { shown, waiting } = this
+    const { skipped } = this
     const rows = [
       ...older.filter(({ n }) => n < (this.rows[0]?.n ?? Infinity)).map((row) => ({ ...row })),
       ...this.rows,
     ]
+    this.clear()
+    this.skipped = skipped
+    for (const row of rows) this.#add(row)
+  }
+
+  clear(): void {
     this.rows = []
     this.shown = []
     this.errors = 0
+    this.skipped = 0
     this.#open.clear()
     this.#clients.clear()
-    for (const row of rows) this.#add(row)
-    if (this.paused) [this.shown, this.waiting] = [shown, waiting]
   }
 
   setFilter(filter: Filter): void {
     this.filter = filter
-    this.#refresh()
-  }
-
-  setPaused(paused: boolean): void {
-    this.paused = paused
-    if (!paused) this.#refresh()
+    this.shown = this.rows.filter((row) => passes(row, filter))
   }
 
   /** Returns the values of a column for the choices of a filter, also values of dropped rows. */
@@ -110,9 +100,7 @@ export class RowsStore {
     }
     this.rows.push(row)
     if (row.failed) this.errors++
-    if (!passes(row, this.filter)) return
-    if (this.paused) this.waiting++
-    else this.shown.push(row)
+    if (passes(row, this.filter)) this.shown.push(row)
   }
 
   /** Finds the request of an answer by connection, direction and id. */
@@ -142,13 +130,8 @@ export class RowsStore {
     const gone = this.rows.splice(0, DROPPED)
     const first = this.rows[0]?.n ?? 0
     const kept = this.shown.findIndex(({ n }) => n >= first)
-    if (!this.paused) this.shown.splice(0, kept < 0 ? this.shown.length : kept)
+    this.shown.splice(0, kept < 0 ? this.shown.length : kept)
     for (const { failed } of gone) if (failed) this.errors--
-  }
-
-  #refresh(): void {
-    this.waiting = 0
-    this.shown = this.rows.filter((row) => passes(row, this.filter))
   }
 }
 

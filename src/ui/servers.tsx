@@ -5,7 +5,7 @@ import { useRef, useState } from 'preact/hooks'
 import type { ServerRow, StatusReport } from '../inspector/protocol.js'
 import { api } from './api.js'
 import { ColumnHeads } from './column-heads.js'
-import { agoText, bytesText, short } from './text.js'
+import { bytesText, short } from './text.js'
 
 interface ServersProps {
   readonly status: StatusReport
@@ -17,19 +17,9 @@ interface Wanted {
   readonly action: 'restart' | 'stop'
 }
 
-const columns = [
-  'Server',
-  'State',
-  'Tools',
-  'Calls',
-  'Restarts',
-  'Processes',
-  'Memory',
-  'Lists read',
-  'Actions',
-] as const
+const columns = ['Server', 'State', 'Tools', 'Calls', 'Restarts', 'Processes', 'Memory', 'Actions'] as const
 
-const numbers = ['Tools', 'Calls', 'Restarts', 'Memory', 'Lists read'] as const
+const numbers = ['Tools', 'Calls', 'Restarts', 'Memory'] as const
 
 export function Servers({ status, refresh }: ServersProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
@@ -57,7 +47,7 @@ export function Servers({ status, refresh }: ServersProps): JSX.Element {
         <ColumnHeads names={columns} numbers={numbers} />
         <tbody>
           {status.servers.map((server) => (
-            <ServerLine key={`${server.schema}/${server.name}`} server={server} now={status.now} ask={ask} />
+            <ServerLine key={`${server.schema}/${server.name}`} server={server} ask={ask} />
           ))}
         </tbody>
       </table>
@@ -102,7 +92,6 @@ function question({ action, server: { name, inFlight } }: Wanted): string {
 
 interface ServerLineProps {
   readonly server: ServerRow
-  readonly now: number
   readonly ask: (wanted: Wanted) => void
 }
 
@@ -113,7 +102,7 @@ function notesOf({ changes, leftOut }: ServerRow): string[] {
   ].flat()
 }
 
-function ServerLine({ server, now, ask }: ServerLineProps): JSX.Element {
+function ServerLine({ server, ask }: ServerLineProps): JSX.Element {
   const {
     name,
     schema,
@@ -127,7 +116,6 @@ function ServerLine({ server, now, ask }: ServerLineProps): JSX.Element {
     restarts,
     pids,
     memoryBytes,
-    listedAt,
     revision,
   } = server
   const calls = `${inFlight}${slots === 0 ? '' : ` of ${slots}`}${queued > 0 ? `, ${queued} wait` : ''}`
@@ -149,7 +137,6 @@ function ServerLine({ server, now, ask }: ServerLineProps): JSX.Element {
       <td class="number">{restarts}</td>
       <td>{pids.join(', ')}</td>
       <td class="number">{memoryBytes === undefined ? '' : bytesText(memoryBytes)}</td>
-      <td class="number">{listedAt === undefined ? '' : `${agoText(now - listedAt)} ago`}</td>
       <td class="actions">
         <button
           type="button"

@@ -3,6 +3,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { UsageRow } from '../inspector/protocol.js'
+import { ColumnHeads } from './column-heads.js'
 import { type Grouping, groupings, grouped } from './usage-groups.js'
 import { bytesText, msText, short } from './text.js'
 
@@ -21,16 +22,7 @@ export function Usage({ rows }: { readonly rows: readonly UsageRow[] }): JSX.Ele
       </p>
       <table>
         <caption>{`Calls since the proxy started, by ${by}. Four bytes count as a token.`}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{titleOf(by)}</th>
-            {columns.map((name) => (
-              <th key={name} scope="col" class="number">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <ColumnHeads names={[titleOf(by), ...columns]} numbers={columns} />
         <tbody>
           {grouped(rows, by).map(({ name, calls, errors, p50, p95, argumentBytes, resultBytes, tokens }) => (
             <tr key={name}>

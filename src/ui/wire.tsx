@@ -33,11 +33,11 @@ interface WireProps {
 
 export function Wire({ store, place, onPlace, selected, onSelect, onOpen }: WireProps): JSX.Element {
   const [, redraw] = useState(0)
-  const { shown, paused } = store
+  const { shown } = store
   const follows = place === undefined
   const at = follows ? shown.length - 1 : indexOfFrame(shown, place)
-  const change = (alter: () => void): void => {
-    alter()
+  const setFilter = (filter: Filter): void => {
+    store.setFilter(filter)
     redraw((n) => n + 1)
   }
   const move = (index: number): void => onPlace(shown[index]?.n)
@@ -60,10 +60,7 @@ export function Wire({ store, place, onPlace, selected, onSelect, onOpen }: Wire
   }
   return (
     <section aria-label="Wire" class="view">
-      <Filters store={store} onChange={(filter) => change(() => store.setFilter(filter))}>
-        <button type="button" aria-pressed={paused} onClick={() => change(() => store.setPaused(!paused))}>
-          {paused ? `Resume (${store.waiting} new)` : 'Pause'}
-        </button>
+      <Filters store={store} onChange={setFilter}>
         <Follow isOn={follows} onChange={() => (follows ? move(at) : onPlace(undefined))} />
       </Filters>
       <Counts store={store} selected={selected.size} />
@@ -74,7 +71,7 @@ export function Wire({ store, place, onPlace, selected, onSelect, onOpen }: Wire
         count={shown.length}
         itemHeight={ROW_HEIGHT}
         active={at}
-        follows={follows && !paused}
+        follows={follows}
         columns={columns.length}
         header={<Header />}
         render={renderRow}
@@ -210,7 +207,7 @@ function Spoken({ text }: { readonly text: string }): JSX.Element {
 interface FiltersProps {
   readonly store: RowsStore
   readonly onChange: (filter: Filter) => void
-  readonly children: JSX.Element[]
+  readonly children: JSX.Element
 }
 
 function Filters({ store, onChange, children }: FiltersProps): JSX.Element {

@@ -4,11 +4,9 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { isDeepStrictEqual } from 'node:util'
 import { at, parsed } from '../integration/support/json.js'
 import { cli, nodeProgram, patientCli } from '../integration/support/programs.js'
 import { type Scope, Spawned, configFile, inspectorOf, scratch } from '../integration/support/spawned.js'
-import { untilAnswered } from '../integration/support/waiting.js'
 import { type Answer, send } from '../transports/support/http.js'
 
 interface Ui {
@@ -56,22 +54,4 @@ test('an export replays without a difference where it is whole, and says what is
   const replay = new Spawned(process.execPath, [cli, 'replay', '--trust', file])
   scope.after(() => replay.kill())
   assert.equal(await replay.exited, 0, JSON.stringify(replay.client.invalid))
-})
-
-test('the entries for clients are those of the configuration that is in force', async (scope) => {
-  const config = configFile(scope, {})
-  const proxy = new Spawned(process.execPath, [patientCli, 'http', '--ui', '--port', '0', '--config', config])
-  const ui = await uiOf(scope, proxy)
-  const entries = async (): Promise<unknown> =>
-    at(parsed((await ask(ui, 'GET', '/ui/status')).body), 'entries')
-  const url = `http://127.0.0.1:${ui.port}`
-  assert.deepEqual(await entries(), [{ title: 'group default', server: { type: 'http', url: `${url}/mcp` } }])
-  const profiles = { p: { tools: { allow: ['*'] } } }
-  writeFileSync(config, JSON.stringify({ mcpServers: {}, profiles, server: { token: 'a-token-of-a-test' } }))
-  const headers = { Authorization: 'Bearer YOUR_TOKEN' }
-  const wanted = [
-    { title: 'group default', server: { type: 'http', url: `${url}/mcp`, headers } },
-    { title: 'profile p', server: { type: 'http', url: `${url}/p/p/mcp`, headers } },
-  ]
-  await untilAnswered(async () => isDeepStrictEqual(await entries(), wanted))
 })

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { describe, test } from 'node:test'
-import { KEPT_BYTES_MAX } from '../../src/inspector/arena.js'
+import { KEPT_BYTES_MAX } from '../../src/inspector/kept-edits.js'
 import { summaryOf } from '../../src/inspector/frame-facts.js'
 import { frameView } from '../../src/inspector/frame-view.js'
 import type { FrameView } from '../../src/inspector/protocol.js'
@@ -17,7 +17,7 @@ function frameAt(scene: Scene, n: number): CapturedFrame {
 }
 
 function viewOf(scene: Scene, n: number): FrameView {
-  return frameView(frameAt(scene, n), scene.ring, scene.rows, scene.redactor)
+  return frameView(frameAt(scene, n), scene.ring, scene.redactor)
 }
 
 describe('a captured stream', () => {
@@ -50,7 +50,7 @@ describe('a captured stream', () => {
       [KEPT_BYTES_MAX, KEPT_BYTES_MAX + 2],
       [KEPT_BYTES_MAX, KEPT_BYTES_MAX + 1],
     ])
-    const cuts = all.map((frame) => scene.rows.rowOf(frame).cut)
+    const cuts = all.map((frame) => scene.rowOf(frame).cut)
     assert.deepEqual(cuts, [undefined, true, true])
   })
 
@@ -135,7 +135,7 @@ for (const [text, want] of rows)
   test(`the text of a row: ${text.slice(0, 60)}`, () => {
     const scene = new Scene()
     scene.wire(client, 'in', `${text}\n`)
-    assert.equal(scene.rows.rowOf(frameAt(scene, 1)).text, want)
+    assert.equal(scene.rowOf(frameAt(scene, 1)).text, want)
   })
 
 function marked(side: FrameView['input']): unknown {

@@ -128,23 +128,13 @@ describe('with the key', () => {
       assert.deepEqual(done, want)
     })
 
-  test('the feed begins with who speaks, and a fifth one is refused', async () => {
+  test('the feed is a stream of lines, and a fifth one is refused', async () => {
     const feeds = await Promise.all(
       [1, 2, 3, 4].map(() => open(port, { path: '/ui/feed', method: 'GET', headers: withKey })),
     )
     const [first] = feeds
-    const line = await new Promise((resolve) =>
-      first?.once('data', (chunk: Buffer) => resolve(chunk.toString())),
-    )
-    assert.match(String(line), /^\{"hello":\{"version":/)
     assert.equal(first?.headers['content-type'], 'application/x-ndjson')
     assert.equal((await get('/ui/feed', withKey)).status, 503)
     for (const feed of feeds) feed.destroy()
-  })
-
-  test('a file that the browser has is not sent again', async () => {
-    const { headers } = await get('/ui/app.js')
-    const again = await get('/ui/app.js', { 'if-none-match': String(headers['etag']) })
-    assert.deepEqual([again.status, again.body], [304, ''])
   })
 })

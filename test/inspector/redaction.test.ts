@@ -59,7 +59,7 @@ test('names, texts and lines of recordings are without secrets', () => {
   scene.wire(client, 'in', '{"jsonrpc":"2.0","id":1,"method":"m","params":{"uri":"x:the-secret"}}\n')
   const frame = scene.ring.get(1)
   assert(frame !== undefined)
-  const shown = JSON.stringify(scene.rows.rowOf(frame)) + lineOf(frame, scene.redactor).toString()
+  const shown = JSON.stringify(scene.rowOf(frame)) + lineOf(frame, scene.redactor).toString()
   assert.doesNotMatch(shown, /the-secret/)
   assert.match(shown, /x:\[redacted\]/)
 })

@@ -3,10 +3,11 @@
 import { Buffer } from 'node:buffer'
 import type { Hop, WireEvent } from '../../src/index.js'
 import { Capture } from '../../src/inspector/capture.js'
+import type { FrameRow } from '../../src/inspector/protocol.js'
 import { MessageRedactor } from '../../src/inspector/redaction.js'
 import type { RecordingInvocation } from '../../src/inspector/recording.js'
-import { Ring, type RingLimits } from '../../src/inspector/ring.js'
-import { Rows } from '../../src/inspector/rows.js'
+import { type CapturedFrame, Ring, type RingLimits } from '../../src/inspector/ring.js'
+import { rowOf } from '../../src/inspector/rows.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import type { Edit } from '../../src/jsonrpc/splice.js'
 
@@ -20,12 +21,10 @@ export class Scene {
   readonly redactor: MessageRedactor = new MessageRedactor(true)
   readonly ring: Ring
   readonly capture: Capture
-  readonly rows: Rows
 
   constructor(limits?: RingLimits) {
     this.ring = new Ring(limits)
     this.capture = new Capture(this.ring)
-    this.rows = new Rows(this.ring, this.redactor)
   }
 
   wire(hop: Hop, direction: 'in' | 'out', text: string | Buffer, more: Partial<WireEvent> = {}): void {
@@ -34,6 +33,10 @@ export class Scene {
 
   forward(to: Hop, input: string, ...edits: Edit[]): void {
     this.capture.forward(to, toLine(input), edits)
+  }
+
+  rowOf(frame: CapturedFrame): FrameRow {
+    return rowOf(frame, this.ring, this.redactor)
   }
 
   get frames(): string[] {

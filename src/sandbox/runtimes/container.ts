@@ -21,6 +21,8 @@ import {
   MachineStartError,
   RuntimeUnusable,
   type SandboxLanguage,
+  noExit,
+  stoppedEnd,
 } from '../runtime.js'
 import {
   type HostMachine,
@@ -254,7 +256,7 @@ class ContainerMachine implements HostMachine {
   }
 
   stop(): Promise<void> {
-    return this.#end({ reason: 'stopped', message: 'the session was stopped' })
+    return this.#end(stoppedEnd)
   }
 
   async #end(reason: MachineEnd): Promise<void> {
@@ -406,10 +408,9 @@ class ContainerProgram implements GuestProcess {
   }
 
   async #exit({ code, signal, spawnError }: ChildExit): Promise<GuestExit> {
-    const none = { code: undefined, signal: undefined }
-    if (spawnError !== undefined) return { ...none, failure: spawnError }
+    if (spawnError !== undefined) return { ...noExit, failure: spawnError }
     const pid = await this.#pid.promise
-    if (pid === undefined) return { ...none, failure: this.#firstLine.trim() || 'it was not started' }
+    if (pid === undefined) return { ...noExit, failure: this.#firstLine.trim() || 'it was not started' }
     const ended = Object.entries(constants.signals).find(([, number]) => SIGNALLED + number === code)
     return ended === undefined ? { code, signal } : { code: undefined, signal: ended[0] }
   }

@@ -21,6 +21,7 @@ import {
   MachineStartError,
   RuntimeUnusable,
   type SandboxRuntime,
+  stoppedEnd,
 } from '../runtime.js'
 
 const PROBE_MS = 5000
@@ -33,8 +34,6 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 const methods = { Code: 'sandbox.repl.run', Command: 'sandbox.command.run' } as const
 
 type End = (reason: MachineEnd) => Promise<void>
-
-const stopped: MachineEnd = { reason: 'stopped', message: 'the session was stopped' }
 
 export class MicrosandboxServerRuntime implements SandboxRuntime {
   readonly id = 'microsandbox-server'
@@ -108,7 +107,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
     return {
       interpreter: [language],
       ended: ended.promise,
-      stop: () => end(stopped),
+      stop: () => end(stoppedEnd),
       evaluate: (code, timeoutMs) => run('Code', { code, language }, timeoutMs),
       run: ({ program, args, timeoutMs }) => run('Command', { command: program, args }, timeoutMs),
     }
@@ -121,7 +120,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
     const giveUp = new AbortController()
     const failed = async (error: unknown): Promise<GuestExit> => {
       if (giveUp.signal.aborted) {
-        await end(stopped)
+        await end(stoppedEnd)
         return { code: undefined, signal: 'SIGKILL' }
       }
       if (!(error instanceof SandboxError)) throw executionFailed(called, errorText(error), { method })

@@ -413,10 +413,10 @@ describe('an import that is cut short', () => {
     assert.deepEqual(home.snapshot(), before)
   })
 
-  test('a record of another format is refused by its name', (t) => {
+  test('a record of an earlier version is refused by its name', (t) => {
     const home = new Home(t)
-    home.put('.mcps-proxy/imports/000001.json', '{ "format": 1, "changes": [] }')
-    const refused = /000001\.json is no record that this version of mcps-proxy can read/
+    home.put('.mcps-proxy/imports/2026-11-29T17-54-28.json', '{ "format": 1, "changes": [] }')
+    const refused = /2026-11-29T17-54-28\.json is no record that this version of mcps-proxy can read/
     assert.throws(() => undoNewest(home.imports), refused)
   })
 

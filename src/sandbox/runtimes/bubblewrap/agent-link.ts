@@ -10,7 +10,7 @@ import { Deferred } from '../../../runtime/deferred.js'
 import { errorCode, errorText } from '../../../text/error-text.js'
 import { type JsonObject, objectIn } from '../../../text/json-object.js'
 import { type AgentOrder, type AgentReport, LineReader } from '../../agent-messages.js'
-import type { GuestExit, GuestProcess } from '../../runtime.js'
+import { type GuestExit, type GuestProcess, noExit } from '../../runtime.js'
 import { type MachinePipes, MachineProgram } from './machine-program.js'
 
 /** The most programs that run at a time in a machine. The service needs fewer. */
@@ -25,8 +25,6 @@ const REPORT_BYTES_MAX = 4096
 
 /** The most characters of a reason in a report, which a program may have forged. */
 const FAILURE_LENGTH_MAX = 500
-
-const notStarted = { code: undefined, signal: undefined }
 
 export interface AgentCommand {
   readonly program: string
@@ -92,9 +90,9 @@ export class AgentLink {
   #refusal(bytes: number): GuestExit | undefined {
     if (this.#end !== undefined) return this.#end
     if (this.#programs.size >= PROGRAMS_MAX)
-      return { ...notStarted, failure: `${PROGRAMS_MAX} programs run already` }
+      return { ...noExit, failure: `${PROGRAMS_MAX} programs run already` }
     return bytes > ORDER_BYTES_MAX
-      ? { ...notStarted, failure: 'the arguments and variables are too long: E2BIG' }
+      ? { ...noExit, failure: 'the arguments and variables are too long: E2BIG' }
       : undefined
   }
 
@@ -106,7 +104,7 @@ export class AgentLink {
       this.#sendLine(order)
     } catch (error) {
       this.#programs.delete(id)
-      program.end({ ...notStarted, failure: errorCode(error) ?? errorText(error) })
+      program.end({ ...noExit, failure: errorCode(error) ?? errorText(error) })
     }
   }
 
@@ -149,7 +147,7 @@ export class AgentLink {
   }
 
   #break(how: string): void {
-    this.end({ ...notStarted, failure: 'the agent of the machine broke its protocol' })
+    this.end({ ...noExit, failure: 'the agent of the machine broke its protocol' })
     this.#onBroken(how)
   }
 }
@@ -157,7 +155,7 @@ export class AgentLink {
 function exitOf(report: Extract<AgentReport, { readonly kind: 'exit' | 'failed' }>): GuestExit {
   if (report.kind === 'exit') return { code: report.code ?? undefined, signal: report.signal ?? undefined }
   const why = report.why.slice(0, FAILURE_LENGTH_MAX).replaceAll(/\p{Cc}/gu, ' ')
-  return { ...notStarted, failure: why }
+  return { ...noExit, failure: why }
 }
 
 function isReport(value: JsonObject): value is JsonObject & AgentReport {

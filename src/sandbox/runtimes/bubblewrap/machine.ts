@@ -16,6 +16,8 @@ import {
   type MachineEnd,
   type MachineSpec,
   MachineStartError,
+  noExit,
+  stoppedEnd,
 } from '../../runtime.js'
 import { type HostMachine, type MachinePlace, WORKSPACE } from '../host-runtime.js'
 import { AgentLink } from './agent-link.js'
@@ -124,7 +126,7 @@ class BubblewrapMachine implements HostMachine {
   }
 
   async stop(): Promise<void> {
-    this.#end({ reason: 'stopped', message: 'the session was stopped' })
+    this.#end(stoppedEnd)
     await this.ended
   }
 
@@ -179,8 +181,7 @@ function exitWith({ reason, message }: MachineEnd): GuestExit {
   const failure = `the machine of the session has ended: ${message}`
   const isLimit = reason === 'disk' || reason === 'memory'
   return {
-    code: undefined,
-    signal: undefined,
+    ...noExit,
     failure,
     ...(isLimit && { limit: message.replace(/ was reached$/, '') }),
   }
