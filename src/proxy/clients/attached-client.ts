@@ -456,7 +456,6 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     const { tracer } = this.#context
     if (tracer !== undefined)
       call.trace = tracer.begin(traceparentOf(frame) ?? reply.field?.('traceparent'), frame.id)
-    call.deadline.isTimed = this.#context.events.has('call')
     call.reply = reply
     call.serial = ++this.#lastCall
     this.#calls.set(keyOf(frame.id, reply), call)

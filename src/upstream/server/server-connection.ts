@@ -351,7 +351,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     const id = this.#peer.forward(frame, bothEdits(edits, this.#writer.edits(call)), sent)
     if (id === undefined) return this.#refuse(sent, this.refusal.body)
     sent.id = id
-    if (deadline.isTimed) deadline.sentAt = now
+    deadline.sentAt = now
     call.holder = sent
     this.#deadlines.watch(call)
   }
