@@ -47,14 +47,13 @@ import { receiveBatch } from './batch.js'
 import { type CallKey, Session } from './session.js'
 import { type Question, SessionQuestions } from './session-questions.js'
 import { StatelessClient } from './stateless-client.js'
-import type { SlowReader } from './unread.js'
 
 function keyOf(id: RequestId, reply: Reply | undefined): CallKey {
   return reply?.isCancelledByClosing === true ? reply : canonical(id)
 }
 
 /** A client with a connection. The connection may also carry the requests of many clients without a session. */
-export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedClient, SlowReader {
+export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedClient {
   readonly serial: number
   readonly view: CatalogView
   readonly session: Session
@@ -302,6 +301,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     return this.#connection.backlogBytes
   }
 
+  /** Disconnects the client, or the slowest of its streams, and returns how many of `bytes` that frees. */
   disconnectSlow(bytes: number): number {
     const cut = this.#connection.cutSlowest?.() ?? 0
     const message =
