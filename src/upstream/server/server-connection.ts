@@ -245,11 +245,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
    * server with another reason on stderr is not started again, because it would only fail again.
    */
   get endedOnProbe(): boolean {
-    return (
-      this.#hasEndedWhileProbed &&
-      this.#context.startsAfterProbe &&
-      endsOnQuestions.test(this.failure.message)
-    )
+    return this.#hasEndedWhileProbed && endsOnQuestions.test(this.failure.message)
   }
 
   /** Starts a time limit, which several requests may share. */
