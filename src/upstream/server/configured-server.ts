@@ -50,9 +50,7 @@ export class Server implements Upstream {
       onUnreachable: () => {
         for (const lane of this.#lanes) lane.unreachable()
       },
-      get era() {
-        return isAsked ? memory.era : undefined
-      },
+      era: () => (isAsked ? memory.era : undefined),
     }
     const { name: service } = config
     const { limits, runtime, log } = around
