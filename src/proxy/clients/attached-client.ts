@@ -343,7 +343,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     if (fault !== undefined) return this.#refuse(frame, fault, to)
     // A call before `initialize` has opened the server already. After a refusal, the client may try again.
     const isFirst = this.#router === undefined || this.opening !== undefined
-    if (this.#context.isTransparent && isFirst) return this.#pass(frame, row, to)
+    if (this.#context.isTransparent() && isFirst) return this.#pass(frame, row, to)
     this.session.open(() => this.#result(to, frame.id, this.#described()))
     const { settled } = this.#openRouter()
     if (settled === undefined) this.#opened()
@@ -443,7 +443,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   #discover({ id }: RequestFrame, context: StatelessContext, to: Reply): void {
     const describe = (): void =>
       this.#result(to, id, this.#leg.discoverResult(this.#context.describe(this.view)))
-    const settled = this.#context.isTransparent
+    const settled = this.#context.isTransparent()
       ? this.#directory.stateless(context, this.view)?.settled
       : undefined
     if (settled === undefined || this.session.isOpening) return this.#inTurn(describe)
