@@ -44,12 +44,8 @@ export interface Edit<Why extends string = EditReason> extends Span {
 export const NO_EDITS: readonly Edit[] = []
 
 export function bothEdits(first: readonly Edit[], second: readonly Edit[]): readonly Edit[] {
-  const [one] = first
-  const [other] = second
-  if (one === undefined) return second
-  if (other === undefined) return first
-  // Nearly always there is one of each, and spreading them takes several times as long.
-  return first.length + second.length === 2 ? [one, other] : [...first, ...second]
+  if (first.length === 0) return second
+  return second.length === 0 ? first : [...first, ...second]
 }
 
 /**
