@@ -226,8 +226,8 @@ export class Peer<E> {
     this.ownReply.answer(buildResult(id, result), 'result')
   }
 
-  refuse(id: RequestId | undefined, error: ErrorBody, orphan?: 'null' | 'omit'): void {
-    this.ownReply.answer(buildError(id, error, orphan), 'error')
+  refuse(id: RequestId | undefined, error: ErrorBody): void {
+    this.ownReply.answer(buildError(id, error), 'error')
   }
 
   send(message: Message, head: MessageHead): void {
