@@ -100,27 +100,27 @@ interface Row {
 
 /** The number of lines of each room. A commit that raises a number names the feature in its message. */
 const linesMax = table(`
-  jsonrpc                | 2627
+  jsonrpc                | 2573
   folder                 | 5
   version                | 2
   text                   | 609
   runtime                | 882
-  mcp                    | 3274
-  calls                  | 709
+  mcp                    | 3255
+  calls                  | 705
   mcp/eras               | 1047
   transports             | 875
   transports/http1       | 1500
   transports/http-client | 1756
   transports/http-server | 3695
-  upstream/contracts     | 734
-  upstream/process       | 1160
+  upstream/contracts     | 732
+  upstream/process       | 1155
   upstream/auth          | 329
   login                  | 2465
-  upstream/server        | 4569
+  upstream/server        | 4555
   upstream/http          | 225
-  kept                   | 435
+  kept                   | 434
   store                  | 1485
-  upstream/kinds         | 604
+  upstream/kinds         | 598
   limits                 | 167
   real-runtime           | 47
   config                 | 4245
@@ -129,12 +129,12 @@ const linesMax = table(`
   record                 | 251
   events                 | 236
   audit                  | 180
-  proxy/routing          | 1828
-  proxy/input            | 803
-  proxy/clients          | 1668
+  proxy/routing          | 1825
+  proxy/input            | 798
+  proxy/clients          | 1665
   secrets                | 339
   policy                 | 418
-  proxy                  | 908
+  proxy                  | 897
   front-auth             | 1043
   gateway                | 1479
   metrics                | 912
@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1932
   ui                     | 1851
   ask                    | 356
-  cli                    | 5129
+  cli                    | 5128
   cli/clients            | 1399
   servers                | 277
   sandbox                | 5715
