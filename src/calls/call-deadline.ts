@@ -27,8 +27,6 @@ const unlimited: CallTimes = { timeoutMs: Infinity, totalTimeoutMs: Infinity }
 /** The deadline of one call, in monotonic milliseconds. */
 export class CallDeadline {
   readonly arrivedAt: number
-  /** Whether an event needs `sentAt`. */
-  isTimed = false
   /** When the call was last sent to a server. */
   sentAt: number | undefined
   /** The time from which `timeoutMs` counts. */

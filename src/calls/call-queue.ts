@@ -9,7 +9,6 @@ import { Deadlines } from './call-deadline.js'
 
 interface Waiting<T> {
   readonly value: T
-  readonly bytes: number
   readonly onExpire: (() => void) | undefined
 }
 
@@ -49,12 +48,11 @@ export class CallQueue<T> implements CallHolder {
    */
   add(call: Call, value: T, onExpire?: () => void): void {
     call.keep()
-    const { bytes } = call
     const later = this.#laterThan(call)
     for (const [each] of later) this.#waiting.delete(each)
-    this.#waiting.set(call, { value, bytes, onExpire })
+    this.#waiting.set(call, { value, onExpire })
     for (const [each, other] of later) this.#waiting.set(each, other)
-    this.#bytes += bytes
+    this.#bytes += call.bytes
     call.holder = this
     if (onExpire !== undefined) this.#deadlines.watch(call)
   }
@@ -64,7 +62,7 @@ export class CallQueue<T> implements CallHolder {
     const waiting = this.#waiting.get(call)
     if (waiting === undefined) return undefined
     this.#waiting.delete(call)
-    this.#bytes -= waiting.bytes
+    this.#bytes -= call.bytes
     if (this.#waiting.size === 0) this.#deadlines.stop()
     return call.isSettled ? undefined : waiting.value
   }

@@ -203,8 +203,7 @@ function withOneServer(
   graceMs: number,
 ): Configuration {
   const once = { ...server, lazy: false }
-  const servers =
-    once.kind === 'stdio' ? [{ ...once, restart: false, startsAfterProbe: once.restart }] : [once]
+  const servers = once.kind === 'stdio' ? [{ ...once, restart: false }] : [once]
   return { ...config, startupGraceMs: graceMs, schemas: new Map([[schema.name, { ...schema, servers }]]) }
 }
 

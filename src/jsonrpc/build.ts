@@ -52,8 +52,7 @@ export function buildError(
   error: ErrorBody,
   orphan: 'null' | 'omit' = 'null',
 ): Message {
-  const written = id ?? (orphan === 'null' ? 'null' : undefined)
-  const member = written === undefined ? '' : `"id":${written},`
+  const member = id === undefined && orphan === 'omit' ? '' : `"id":${id ?? 'null'},`
   const data = error.data === undefined ? '' : `,"data":${error.data}`
   return oneLine(
     `{"jsonrpc":"2.0",${member}"error":{"code":${error.code},"message":${quote(error.message)}${data}}}`,

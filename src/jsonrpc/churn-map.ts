@@ -12,26 +12,24 @@ interface Cell<V> {
 
 /** A map for short-lived entries. It keeps no reference to a removed value. */
 export class ChurnMap<K, V> {
-  /** Created for the first entry: a session never uses most of its maps. */
-  #cells: Map<K, Cell<V>> | undefined
+  readonly #cells = new Map<K, Cell<V>>()
 
   get size(): number {
-    return this.#cells?.size ?? 0
+    return this.#cells.size
   }
 
   get(key: K): V | undefined {
-    return this.#cells?.get(key)?.value
+    return this.#cells.get(key)?.value
   }
 
   set(key: K, value: V): void {
-    this.#cells ??= new Map()
     this.#cells.set(key, { value })
   }
 
   take(key: K): V | undefined {
-    const cell = this.#cells?.get(key)
+    const cell = this.#cells.get(key)
     if (cell === undefined) return undefined
-    this.#cells?.delete(key)
+    this.#cells.delete(key)
     const { value } = cell
     cell.value = undefined
     return value
@@ -40,17 +38,16 @@ export class ChurnMap<K, V> {
   /** Removes and returns all values. */
   drain(): V[] {
     const values = [...this.values()]
-    for (const cell of this.#cells?.values() ?? []) cell.value = undefined
-    this.#cells?.clear()
+    for (const cell of this.#cells.values()) cell.value = undefined
+    this.#cells.clear()
     return values
   }
 
-  *keys(): IterableIterator<K> {
-    if (this.#cells !== undefined) yield* this.#cells.keys()
+  keys(): IterableIterator<K> {
+    return this.#cells.keys()
   }
 
   *values(): IterableIterator<V> {
-    if (this.#cells === undefined) return
     for (const { value } of this.#cells.values()) if (value !== undefined) yield value
   }
 }

@@ -80,8 +80,6 @@ export interface Relation {
 
 export type AnswerKind = 'result' | 'error' | 'batch'
 
-export const unrelated: Relation = {}
-
 /** The transport of a client: two byte streams, Streamable HTTP, the older HTTP+SSE, or the memory of the process. */
 export type TransportName = 'stdio' | 'http' | 'sse' | 'memory'
 

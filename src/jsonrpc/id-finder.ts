@@ -32,7 +32,6 @@ export class IdFinder {
   #isAnswer = false
   /** Every id that a reader might find, in any case of the key. */
   readonly #claims = new Set<RequestId>()
-  #isHeadRead = false
   /** The length of the message so far. */
   bytes = 0
 
@@ -44,28 +43,17 @@ export class IdFinder {
     this.#tail = Buffer.concat([...before, chunk.subarray(-TAIL_BYTES)]).subarray(-TAIL_BYTES)
   }
 
-  /** Whether the beginning alone identifies the message. The finder then ignores the remaining bytes. */
-  get isSure(): boolean {
-    if (this.#head.length < HEAD_BYTES) return false
-    this.#readHead()
-    return this.#claims.size === 1 && (this.#isCall || this.#isAnswer)
-  }
-
-  /** Returns the result. Call it after the whole message, or once `isSure` is true. */
+  /** Returns the result. Called once, after the whole message. */
   found(): FoundId {
-    if (!this.isSure) {
-      this.#readHead()
-      const [, value] = lastId.exec(this.#tail.toString('latin1')) ?? []
-      if (value !== undefined) this.#claim(Buffer.from(value, 'latin1'))
-    }
+    this.#readHead()
+    const [, value] = lastId.exec(this.#tail.toString('latin1')) ?? []
+    if (value !== undefined) this.#claim(Buffer.from(value, 'latin1'))
     const claims = [...this.#claims]
     const [id] = claims.length === 1 && (this.#isCall || this.#isAnswer) ? claims : []
     return { id, claims, isCall: this.#isCall, isAnswer: this.#isAnswer }
   }
 
   #readHead(): void {
-    if (this.#isHeadRead) return
-    this.#isHeadRead = true
     try {
       this.#readMembers(this.#head, new Scanner(this.#head, DEPTH_MAX))
     } catch (error) {

@@ -28,12 +28,7 @@ export class FrameError extends Error {
   readonly id: RequestId | undefined
 
   constructor(code: FrameErrorCode, message: string, offset: number, id?: RequestId) {
-    // The error has no stack: a stack is costly, says nothing about bad input, and a flooding server causes
-    // many errors. With frozen intrinsics the limit cannot be set, so the error has a stack.
-    const { stackTraceLimit } = Error
-    Reflect.set(Error, 'stackTraceLimit', 0)
     super(message)
-    Reflect.set(Error, 'stackTraceLimit', stackTraceLimit)
     this.code = code
     this.offset = offset
     this.id = id

@@ -30,7 +30,6 @@ export class LongLine {
 
   /** Copies a range of the message without joining the parts. */
   slice(start: number, end: number): Buffer {
-    if (this.#line !== undefined) return this.#line.subarray(start, end)
     const views: Uint8Array[] = []
     new PartReader(this.parts).read(start, end, views)
     return Buffer.concat(views)

@@ -16,14 +16,7 @@ import {
   readMessage,
 } from './frame.js'
 import { type ErrorBody, buildError, buildNotification, buildRequest, buildResult } from './build.js'
-import {
-  type Connection,
-  type MessageHead,
-  type Relation,
-  type Reply,
-  type Sink,
-  unrelated,
-} from './connection.js'
+import { type Connection, type MessageHead, type Relation, type Reply, type Sink } from './connection.js'
 import { type FrameError, TransportError } from './jsonrpc-errors.js'
 import { claimedIds } from './id-finder.js'
 import {
@@ -181,7 +174,7 @@ export class Peer<E> {
     return this.#spliced(frame, frame.id === id ? edits : withId(edits, frame, id))
   }
 
-  pass(frame: NotificationFrame, edits: readonly Edit[], relation: Relation = unrelated): void {
+  pass(frame: NotificationFrame, edits: readonly Edit[], relation: Relation = {}): void {
     this.#notify(this.#spliced(frame, edits), frame.method, relation)
   }
 
@@ -224,7 +217,7 @@ export class Peer<E> {
     return entry instanceof OwnRequest ? undefined : entry
   }
 
-  notify(method: string, params?: string, relation: Relation = unrelated): void {
+  notify(method: string, params?: string, relation: Relation = {}): void {
     this.#notify(buildNotification(method, params), method, relation)
   }
 
@@ -233,8 +226,8 @@ export class Peer<E> {
     this.ownReply.answer(buildResult(id, result), 'result')
   }
 
-  refuse(id: RequestId | undefined, error: ErrorBody, orphan?: 'null' | 'omit'): void {
-    this.ownReply.answer(buildError(id, error, orphan), 'error')
+  refuse(id: RequestId | undefined, error: ErrorBody): void {
+    this.ownReply.answer(buildError(id, error), 'error')
   }
 
   send(message: Message, head: MessageHead): void {

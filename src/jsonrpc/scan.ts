@@ -156,7 +156,6 @@ export class Scanner {
     let i = (bytes[at + 1] ?? END) > SPACE ? at + 1 : this.skipSpace(at + 1)
     if (bytes[i] === CLOSE_ARRAY) return i + 1
     for (;;) {
-      if (into === undefined) i = this.#integers(i)
       const end = this.value(i, depth)
       if (into !== undefined) {
         into.push({ start: i, end })
@@ -210,7 +209,6 @@ export class Scanner {
 
   #escape(at: number): number {
     const c = this.#bytes[at + 1] ?? END
-    if (simpleEscapes[c] === 1) return at + 2
     if (c !== 0x75) this.#fail(at + 1, 'unknown escape')
     for (let i = at + 2; i < at + 6; i++) {
       if (!isHex(this.#bytes[i] ?? END)) this.#fail(i, 'expected four hexadecimal digits')
@@ -241,18 +239,6 @@ export class Scanner {
     if (((bytes[i] ?? END) | 0x20) !== 0x65) return i
     const sign = bytes[i + 1]
     return this.#digits(sign === PLUS || sign === MINUS ? i + 2 : i + 1)
-  }
-
-  /** Skips items that consist of digits, since a list may have millions. Returns the offset of the next item. */
-  #integers(at: number): number {
-    const bytes = this.#bytes
-    let item = at
-    for (let i = at; ; i++) {
-      const c = bytes[i] ?? END
-      if (c >= ZERO && c <= NINE && (i === item || bytes[item] !== ZERO)) continue
-      if (c !== COMMA || i === item) return this.skipSpace(item)
-      item = i + 1
-    }
   }
 
   #digits(at: number, expected = 'expected a digit'): number {

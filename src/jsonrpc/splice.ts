@@ -44,12 +44,8 @@ export interface Edit<Why extends string = EditReason> extends Span {
 export const NO_EDITS: readonly Edit[] = []
 
 export function bothEdits(first: readonly Edit[], second: readonly Edit[]): readonly Edit[] {
-  const [one] = first
-  const [other] = second
-  if (one === undefined) return second
-  if (other === undefined) return first
-  // Nearly always there is one of each, and spreading them takes several times as long.
-  return first.length + second.length === 2 ? [one, other] : [...first, ...second]
+  if (first.length === 0) return second
+  return second.length === 0 ? first : [...first, ...second]
 }
 
 /**
@@ -98,23 +94,18 @@ export class Message {
     return this.joined.toString()
   }
 
-  /** Writes the message with a line feed directly after it. Later bytes of the memory may be overwritten. */
+  /** Writes the message with a line feed directly after it. */
   writeTo(memory: Buffer, start: number): void {
     const input = this.#input
     let to = start
     if (input instanceof Uint8Array) {
-      // One copy puts the bytes after the edits in place, or a few bytes too far.
-      const at = start + Math.max(0, this.length - input.length)
-      const hasRoom = at + input.length <= memory.length
-      if (hasRoom) memory.set(input, at)
       let from = 0
       for (const { bytes, start: edited, end } of this.#edits) {
         to = copy(input, from, edited, memory, to)
         to = copy(bytes, 0, bytes.length, memory, to)
         from = end
       }
-      if (!hasRoom) copy(input, from, input.length, memory, to)
-      else if (to < at + from) memory.copyWithin(to, at + from, at + input.length)
+      copy(input, from, input.length, memory, to)
     } else for (const part of between(input, this.#edits)) to = copy(part, 0, part.length, memory, to)
     memory[start + this.length] = LF
   }

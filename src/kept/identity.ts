@@ -35,7 +35,6 @@ const ofNoAccount: ReadonlySet<string> = new Set([
   'totalTimeoutMs',
   'settableIn',
   'restart',
-  'startsAfterProbe',
   'restartDelayMs',
   'crashesMax',
   'concurrency',

@@ -5,7 +5,7 @@
 // `x-mcp-header`; only `properties` may lead to a mark. A field carries other than plain text as Base64.
 
 import { readMessage, type RequestFrame } from '../jsonrpc/frame.js'
-import { membersAt } from '../jsonrpc/members.js'
+import { type Member, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { parse, rawAt, stringAt, write } from '../jsonrpc/text.js'
 import { isObject, memberAt } from '../text/json-object.js'
@@ -147,8 +147,6 @@ const NUMBER = /^-?\d+(?:\.\d+)?$/
 class Given {
   readonly #args: Buffer
   readonly #value: unknown
-  /** The members of each object with marked numbers, by its start. An object may be long: it is read once. */
-  readonly #objects = new Map<number, ReadonlyMap<string, Span>>()
 
   constructor(args: Buffer) {
     this.#args = args
@@ -169,21 +167,11 @@ class Given {
   /** Undefined if an object on the path has too many members to be read. */
   #spanOf(path: readonly string[]): Span | undefined {
     let span: Span | undefined = { start: 0, end: this.#args.length }
-    for (const name of path) span = span && this.#membersOf(span).get(name)
+    for (const name of path) {
+      const members: readonly Member[] = [...(membersAt(this.#args, span) ?? [])]
+      span = members.findLast(({ key }) => stringAt(this.#args, key) === name)?.value
+    }
     return span
-  }
-
-  #membersOf(object: Span): ReadonlyMap<string, Span> {
-    const members = (): ReadonlyMap<string, Span> =>
-      new Map(
-        [...(membersAt(this.#args, object) ?? [])].map(({ key, value }) => [
-          stringAt(this.#args, key) ?? '',
-          value,
-        ]),
-      )
-    const known = this.#objects.get(object.start) ?? members()
-    this.#objects.set(object.start, known)
-    return known
   }
 }
 

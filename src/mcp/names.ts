@@ -16,14 +16,6 @@ export interface NamedItem {
   readonly original: string
 }
 
-/** Two items that would have the same public name. */
-export interface NameCollision {
-  /** The name that the earlier item keeps. */
-  readonly name: string
-  readonly earlier: NamedItem
-  readonly later: NamedItem
-}
-
 /**
  * `service__original`, limited to `[A-Za-z0-9_-]` and 64 characters.
  *
@@ -41,17 +33,18 @@ export function publicName(service: string, original: string): string {
  * and original name alone, so a service that is added at the end changes no earlier name.
  */
 export class PublicNames {
-  readonly #onCollision: (collision: NameCollision) => void
+  readonly #onCollision: (name: string, earlier: NamedItem, later: NamedItem) => void
   readonly #items = new Map<string, NamedItem>()
 
-  constructor(onCollision: (collision: NameCollision) => void) {
+  /** `onCollision` gets the name of two items, which the earlier one keeps. */
+  constructor(onCollision: (name: string, earlier: NamedItem, later: NamedItem) => void) {
     this.#onCollision = onCollision
   }
 
   /** The public name of an item: `wanted`, unless an earlier item has it. */
   add(later: NamedItem, wanted: string): string {
     const earlier = this.#items.get(wanted)
-    if (earlier !== undefined) this.#onCollision({ name: wanted, earlier, later })
+    if (earlier !== undefined) this.#onCollision(wanted, earlier, later)
     let name = wanted
     // A server may list a name that equals a hashed name, so the next hash is tried.
     for (let round = 1; this.#items.has(name); round++)

@@ -162,9 +162,6 @@ export class ConfiguredProxy implements McpProxy {
   #clientContext(): ClientContext {
     const { runtime, log, limits, taps, kept, loaded, instance } = this.#common
     const [options, schema] = [this.#options, this.#schema]
-    const config = (): Configuration => this.#config
-    const fleet = (): Fleet => this.#fleet
-    const identity = (): ServerIdentity => this.#identity
     const context: ClientContext = {
       ...this.#common,
       schema,
@@ -178,27 +175,19 @@ export class ConfiguredProxy implements McpProxy {
         schema,
         instance,
         limits: limits.pendingInput,
-        stateKeys: () => config().server.stateKeys,
+        stateKeys: () => this.#config.server.stateKeys,
         isSigned: ({ isSeveral }) =>
-          !this.#directory.isOneClient && (isSeveral !== true || hasSeveralPrincipals(config().server)),
+          !this.#directory.isOneClient && (isSeveral !== true || hasSeveralPrincipals(this.#config.server)),
       }),
-      get identity() {
-        return identity()
-      },
-      get isTransparent() {
-        return fleet().isTransparent
-      },
-      get startupGraceMs() {
-        return config().startupGraceMs
-      },
-      get initializeGraceMs() {
-        // The answer to `initialize` is that of the one server, so it waits for the server.
-        return fleet().isTransparent ? Infinity : limits.initializeGraceMs
-      },
+      identity: () => this.#identity,
+      isTransparent: () => this.#fleet.isTransparent,
+      startupGraceMs: () => this.#config.startupGraceMs,
+      // The answer to `initialize` is that of the one server, so it waits for the server.
+      initializeGraceMs: () => (this.#fleet.isTransparent ? Infinity : limits.initializeGraceMs),
       keepLists: () => kept.flush(),
       watch: () => taps.watch({ hop: 'client', service: undefined, schema }),
-      openRouter: (client) => fleet().openRouter(client, context),
-      describe: (view) => fleet().describe(view, limits.session.instructionsLengthMax),
+      openRouter: (client) => this.#fleet.openRouter(client, context),
+      describe: (view) => this.#fleet.describe(view, limits.session.instructionsLengthMax),
     }
     return context
   }

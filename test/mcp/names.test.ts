@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { type NameCollision, type NamedItem, PublicNames, publicName } from '../../src/mcp/names.js'
+import { type NamedItem, PublicNames, publicName } from '../../src/mcp/names.js'
 
 const PLAIN = /^[A-Za-z0-9_-]{1,64}$/
 
@@ -15,14 +15,17 @@ function service(name: string, names: readonly string[], prefix = true): Service
   return { service: name, prefix, names }
 }
 
+/** The name that two items would have, and these items. */
+type Collision = readonly [name: string, earlier: NamedItem, later: NamedItem]
+
 function resolveNames(services: readonly Service[]): {
   readonly publicNames: readonly ReadonlyMap<string, string>[]
   readonly targets: ReadonlyMap<string, NamedItem>
-  readonly collisions: readonly NameCollision[]
+  readonly collisions: readonly Collision[]
 } {
-  const collisions: NameCollision[] = []
+  const collisions: Collision[] = []
   const targets = new Map<string, NamedItem>()
-  const table = new PublicNames((collision) => collisions.push(collision))
+  const table = new PublicNames((...collision) => collisions.push(collision))
   const publicNames = services.map(({ service, prefix, names }) => {
     const shown = names.map((own) => {
       const name = table.add({ service, original: own }, prefix ? publicName(service, own) : own)
@@ -69,11 +72,7 @@ it('the earlier server keeps a public name, and the later gets one that depends 
   assert.match(later, /^a__b__c_[0-9a-z]{10}$/)
   assert.equal(other.publicNames[2]?.get('c'), later)
   assert.deepEqual(first.collisions, [
-    {
-      name: 'a__b__c',
-      earlier: { service: 'a', original: 'b__c' },
-      later: { service: 'a__b', original: 'c' },
-    },
+    ['a__b__c', { service: 'a', original: 'b__c' }, { service: 'a__b', original: 'c' }],
   ])
 })
 

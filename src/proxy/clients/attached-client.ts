@@ -47,14 +47,13 @@ import { receiveBatch } from './batch.js'
 import { type CallKey, Session } from './session.js'
 import { type Question, SessionQuestions } from './session-questions.js'
 import { StatelessClient } from './stateless-client.js'
-import type { SlowReader } from './unread.js'
 
 function keyOf(id: RequestId, reply: Reply | undefined): CallKey {
   return reply?.isCancelledByClosing === true ? reply : canonical(id)
 }
 
 /** A client with a connection. The connection may also carry the requests of many clients without a session. */
-export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedClient, SlowReader {
+export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedClient {
   readonly serial: number
   readonly view: CatalogView
   readonly session: Session
@@ -302,6 +301,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     return this.#connection.backlogBytes
   }
 
+  /** Disconnects the client, or the slowest of its streams, and returns how many of `bytes` that frees. */
   disconnectSlow(bytes: number): number {
     const cut = this.#connection.cutSlowest?.() ?? 0
     const message =
@@ -343,7 +343,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     if (fault !== undefined) return this.#refuse(frame, fault, to)
     // A call before `initialize` has opened the server already. After a refusal, the client may try again.
     const isFirst = this.#router === undefined || this.opening !== undefined
-    if (this.#context.isTransparent && isFirst) return this.#pass(frame, row, to)
+    if (this.#context.isTransparent() && isFirst) return this.#pass(frame, row, to)
     this.session.open(() => this.#result(to, frame.id, this.#described()))
     const { settled } = this.#openRouter()
     if (settled === undefined) this.#opened()
@@ -443,7 +443,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   #discover({ id }: RequestFrame, context: StatelessContext, to: Reply): void {
     const describe = (): void =>
       this.#result(to, id, this.#leg.discoverResult(this.#context.describe(this.view)))
-    const settled = this.#context.isTransparent
+    const settled = this.#context.isTransparent()
       ? this.#directory.stateless(context, this.view)?.settled
       : undefined
     if (settled === undefined || this.session.isOpening) return this.#inTurn(describe)
@@ -456,7 +456,6 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     const { tracer } = this.#context
     if (tracer !== undefined)
       call.trace = tracer.begin(traceparentOf(frame) ?? reply.field?.('traceparent'), frame.id)
-    call.deadline.isTimed = this.#context.events.has('call')
     call.reply = reply
     call.serial = ++this.#lastCall
     this.#calls.set(keyOf(frame.id, reply), call)

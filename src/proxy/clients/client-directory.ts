@@ -41,9 +41,9 @@ export interface ClientContext extends RoutingContext {
   /** Whether the proxy was created for one client. It then does not sign the states of servers. */
   readonly isForOneClient: boolean
   /** Whether the proxy has one server, which the client opens with its own `initialize`. */
-  readonly isTransparent: boolean
+  isTransparent(): boolean
   /** The identity of the proxy for clients that connect from now on. */
-  readonly identity: ServerIdentity
+  identity(): ServerIdentity
   watch(): PeerWatch
   openRouter(client: RoutedClient): Router
   /** Describes all servers of a view to a client that has not opened any of them. */
@@ -83,7 +83,7 @@ export class ClientDirectory {
     this.#connections++
     const origin = { ...from, transport: connection.transport ?? from.transport }
     const principal = origin.principal ?? this.#principalOf(serial)
-    const leg = new ClientLeg(this.context.identity, { origin, principal })
+    const leg = new ClientLeg(this.context.identity(), { origin, principal })
     const client = new AttachedClient(connection, serial, leg, view, this, this.context.watch())
     this.#attached.set(serial, client)
     if (this.isClosing) client.drain()

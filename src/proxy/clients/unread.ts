@@ -3,11 +3,9 @@
 // A slow client holds back a server that works for this client alone. A client that shares its server must
 // not hold back the others, so the proxy keeps the unread bytes, up to this limit.
 
-export interface SlowReader {
-  readonly backlogBytes: number
-  /** Disconnects the reader, or the slowest of its streams, and returns how many bytes that frees. */
-  disconnectSlow(bytes: number): number
-}
+import type { AttachedClient } from './attached-client.js'
+
+export type SlowReader = Pick<AttachedClient, 'backlogBytes' | 'disconnectSlow'>
 
 export class Unread {
   readonly #bytesMax: number

@@ -67,11 +67,8 @@ class InputRounds implements CallOwner {
     if (requests.length > 0 && ++this.#rounds > roundsMax) return `it has asked ${roundsMax} times already`
     if (requests.length > requestsMax)
       return `it asks for ${requests.length} things at once, and ${requestsMax} are allowed`
-    for (const request of requests) {
-      const why = whyUnaskable(request, this.#call.context)
-      if (why !== undefined) return why
-    }
-    return undefined
+    const [why] = requests.flatMap((request) => whyUnaskable(request, this.#call.context) ?? [])
+    return why
   }
 
   /** Repeats the call with growing delays, until the total time of the call is over. */

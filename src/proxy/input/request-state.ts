@@ -63,12 +63,10 @@ export class StateMac {
       }),
     )
     // A client that spells the prefix with escapes has not sent the state back unchanged.
-    const isAsWritten =
-      rawAt(call.frame.line, { start: span.start + 1, end: span.start + 1 + length }) ===
-      state.slice(0, length)
+    const written = { start: span.start + 1, end: span.start + 1 + length }
+    const isAsWritten = rawAt(call.frame.line, written) === state.slice(0, length)
     if (service === undefined || !isAsWritten) return undefined
-    const removed = { start: span.start + 1, end: span.start + 1 + length, bytes: Buffer.alloc(0) }
-    return { service, edits: [{ ...removed, why: 'request-state' }] }
+    return { service, edits: [{ ...written, bytes: Buffer.alloc(0), why: 'request-state' }] }
   }
 
   #mac(key: string, call: Call, service: string, state: string): string {

@@ -186,7 +186,7 @@ export class Catalog {
   }
 
   #namedTargets(kind: 'tools' | 'prompts', sources: Index['sources']): Target[] {
-    const names = new PublicNames(({ name, earlier, later }) => {
+    const names = new PublicNames((name, earlier, later) => {
       const whose = `'${earlier.original}' of '${earlier.service}' (${name})`
       this.#all.warn(later.service, `'${later.original}' has the name of ${whose}`)
     })

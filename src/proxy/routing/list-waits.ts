@@ -223,7 +223,7 @@ export class ListWaits {
   #timesOf(list?: Call): ListTimes {
     const hasToken = list?.frame.params.meta.span('progressToken') !== undefined
     const name = (list?.client ?? this.#client).profile.info?.name
-    return listTimes(name, hasToken, this.#context.startupGraceMs, list?.context.origin?.waitedMs)
+    return listTimes(name, hasToken, this.#context.startupGraceMs(), list?.context.origin?.waitedMs)
   }
 
   #schedule(): void {

@@ -58,9 +58,9 @@ export interface RoutingContext {
   readonly runtime: Runtime
   keepLists(): void
   /** The longest time that the answer to `initialize` waits for servers. */
-  readonly initializeGraceMs: number
+  initializeGraceMs(): number
   /** How long lists wait for servers that start, if the configuration sets it. */
-  readonly startupGraceMs: number | undefined
+  startupGraceMs(): number | undefined
   readonly limits: Pick<Limits, 'session'>
 }
 
@@ -108,7 +108,7 @@ export class Router {
     this.#changes = new ListChanges(client, this, context)
     this.#waits = new ListWaits(this, client, context)
     const isRemembered = this.lanes.some(({ view }) => view.before.kind !== 'nothing')
-    this.settled = isRemembered ? undefined : this.#waits.opened(context.initializeGraceMs)
+    this.settled = isRemembered ? undefined : this.#waits.opened(context.initializeGraceMs())
     const coming = this.#waits.quiet()
     if (coming === undefined) return
     // The client gets one notification for all servers that are starting now.

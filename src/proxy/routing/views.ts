@@ -22,13 +22,10 @@ export class Views {
   readonly #views = new Map<string, CatalogView>()
 
   change(profiles: ReadonlyMap<string, ViewRules>, servers: readonly string[]): void {
-    const rules = new Map<string, ViewRules>([
-      ...servers.map((name): [string, ViewRules] => [
-        viewKey('server', name),
-        { ...EVERYTHING, servers: [name], prefix: false, describe: false },
-      ]),
-      ...[...profiles].map(([name, each]): [string, ViewRules] => [viewKey('profile', name), each]),
-    ])
+    const rules = new Map<string, ViewRules>()
+    for (const name of servers)
+      rules.set(viewKey('server', name), { ...EVERYTHING, servers: [name], prefix: false, describe: false })
+    for (const [name, each] of profiles) rules.set(viewKey('profile', name), each)
     for (const [key, view] of this.#views) if (!rules.has(key)) view.change(undefined)
     for (const [key, each] of rules) {
       const view = this.#views.get(key) ?? new CatalogView(key)

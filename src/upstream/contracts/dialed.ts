@@ -27,7 +27,7 @@ export interface DialEnd {
 /** Facts about a server that its connections need. */
 export interface KnownServer {
   /** The era of the server; undefined before the proxy knows it. */
-  readonly era: Revision['era'] | undefined
+  readonly era: () => Revision['era'] | undefined
   /** Returns the arguments of a tool that header fields repeat; `tool` is the server's own name of it. */
   readonly marked: MarkedParams
   /** Called when no connection can be made now; the dialer tries again by itself. */

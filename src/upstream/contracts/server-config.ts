@@ -94,8 +94,6 @@ export interface StdioServerConfig extends ServerCommon {
   /** Absolute. */
   readonly cwd: string
   readonly restart: boolean
-  /** Whether a program that ends on `server/discover` is started again; `restart` is the default. */
-  readonly startsAfterProbe?: boolean
   /** The first delay before a restart. It grows with every crash. */
   readonly restartDelayMs: number
   /** Crashes within a minute until the restarts pause; undefined for the limit of the proxy. */

@@ -80,7 +80,7 @@ export async function httpDialer(
     // them.
     mirror: (message, method) => {
       const hasSessions = config.protocol === 'handshake' || isSaidOlder
-      const isMirrored = method === DISCOVER || known.era !== 'session'
+      const isMirrored = method === DISCOVER || known.era() !== 'session'
       return isMirrored && !hasSessions ? requestFields(message, known.marked) : undefined
     },
     refusals: new DoubtfulRefusals(),

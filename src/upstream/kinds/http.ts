@@ -35,9 +35,7 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server 
     questionsNameTheirCall: config.kind === 'http',
     idleTimeoutMs: around.limits.remoteRestMs,
     restart: true,
-    startsAfterProbe: true,
     onTimeout: 'cancel',
-    staysForClients: true,
     // A slow network is no evidence that the server ignores the question.
     probeMs: Infinity,
     restartDelayMs: config.kind === 'sse' ? config.reconnectIntervalMs : config.retryDelayMs,

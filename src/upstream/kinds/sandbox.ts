@@ -33,11 +33,9 @@ export function openSandbox(config: SandboxServerConfig, around: ProxyContext): 
   let about: ServerAbout | undefined
   const behaviour = {
     ...program,
-    startsAfterProbe: true,
     redactor,
     // The sandbox sends no requests, so calls of several clients need not wait for each other.
     questionsNameTheirCall: true,
-    staysForClients: true,
     probeMs: Infinity,
     dial: () => new ServerProcess(program, around, redactor),
     about: () => about,

@@ -29,11 +29,9 @@ export function openStdio(config: StdioServerConfig, around: ProxyContext): Serv
   }
   const behaviour = {
     ...config,
-    startsAfterProbe: config.startsAfterProbe ?? config.restart,
     redactor,
     questionsNameTheirCall: false,
     installs: isInstaller(config.command, config.args),
-    staysForClients: false,
     // Half of the start time is left for `initialize`.
     probeMs: Math.min(limits.probeMs, config.startTimeoutMs / 2),
     dial: () => start(),

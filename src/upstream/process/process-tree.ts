@@ -4,6 +4,7 @@
 // have all ended has no known origin, so the proxy does not find a deliberate daemon.
 
 import { execFile } from 'node:child_process'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type ProcessRow,
   processIds,
@@ -44,7 +45,7 @@ export class ProcessTree {
   async of(group: number, ageMsMax = 0): Promise<readonly Row[] | undefined> {
     const since = this.#now() - ageMsMax
     // All servers that stop in one turn share a reading.
-    await turn()
+    await nextTurn()
     if (this.#readAt < since) {
       this.#readAt = this.#now()
       this.#rows = this.#read()
@@ -131,7 +132,7 @@ async function readInTurns(): Promise<readonly Row[]> {
   const rows: Row[] = []
   let files = 0
   for (const pid of processIds()) {
-    if (++files % FILES_PER_TURN === 0) await turn()
+    if (++files % FILES_PER_TURN === 0) await nextTurn()
     const row = readProcess(pid)
     if (row !== undefined) rows.push(row)
   }
@@ -168,10 +169,4 @@ function rowOf(line: string): Row | undefined {
     residentBytes: Number(kilobytes) * KiB,
     startedAt: startedAt.join(' '),
   }
-}
-
-async function turn(): Promise<void> {
-  await new Promise<void>((resolve) => {
-    setImmediate(resolve)
-  })
 }

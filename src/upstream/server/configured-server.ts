@@ -50,9 +50,7 @@ export class Server implements Upstream {
       onUnreachable: () => {
         for (const lane of this.#lanes) lane.unreachable()
       },
-      get era() {
-        return isAsked ? memory.era : undefined
-      },
+      era: () => (isAsked ? memory.era : undefined),
     }
     const { name: service } = config
     const { limits, runtime, log } = around
@@ -132,7 +130,10 @@ export class Server implements Upstream {
     const isOpen = this.config.protocol === 'stateless' || (era === 'stateless' && isolation !== 'shared')
     const sharing = isOpen && opening === undefined ? 'plain' : sharingFor(isolation, client)
     if (sharing === 'shared') return this.#sharedLane(sharing).join(client)
-    if (sharing === 'plain') return this.#plainLane(client).join(client)
+    if (sharing === 'plain') {
+      const isSeparate = isolation !== 'shared' && this.#context.separatesPrincipals()
+      return this.#sharedLane(sharing, isSeparate ? profile.principal : undefined).join(client)
+    }
     const startsOnCall = this.#startsOnCall
     const { capabilities: declared, principal } = profile
     const scope = { sharing, declared, opening, client: serial, principal, startsOnCall }
@@ -143,12 +144,6 @@ export class Server implements Upstream {
 
   get #startsOnCall(): boolean {
     return this.#context.ownStart === 'with-call'
-  }
-
-  /** The lane of clients that cannot be asked, of all of them or of one principal. */
-  #plainLane({ profile: { principal } }: ClientPort): ServerLane {
-    const { isolation, separatesPrincipals } = this.#context
-    return this.#sharedLane('plain', isolation !== 'shared' && separatesPrincipals() ? principal : undefined)
   }
 
   #sharedLane(sharing: 'plain' | 'shared', principal?: string): ServerLane {

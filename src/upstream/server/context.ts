@@ -64,10 +64,6 @@ export interface ServerKind extends Pick<
   readonly adopt?: (running: RunningProcess) => Dialed
   /** Whether a request of the server names the call that it is about. */
   readonly questionsNameTheirCall: boolean
-  /** Whether the proxy starts a server again that ends on `server/discover`. */
-  readonly startsAfterProbe: boolean
-  /** Whether a connection stays open while clients are attached, even without calls. */
-  readonly staysForClients: boolean
   /** The time for an answer to `server/discover`. A server that is silent for longer ignores the question. */
   readonly probeMs: number
   /** Undefined without logins, or before the first connection. */

@@ -342,7 +342,7 @@ export class ServerLane implements Lane, ServerView {
   get isNeeded(): boolean {
     const { clients } = this
     if (this.#scope.startsOnCall) return this.isAtWork || [...clients].some(({ listens }) => listens)
-    const isAttended = this.#context.staysForClients && clients.size > 0
+    const isAttended = this.#context.isRemote && clients.size > 0
     return clients.hasFollowers || isAttended || this.isAtWork
   }
 

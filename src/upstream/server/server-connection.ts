@@ -245,11 +245,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
    * server with another reason on stderr is not started again, because it would only fail again.
    */
   get endedOnProbe(): boolean {
-    return (
-      this.#hasEndedWhileProbed &&
-      this.#context.startsAfterProbe &&
-      endsOnQuestions.test(this.failure.message)
-    )
+    return this.#hasEndedWhileProbed && endsOnQuestions.test(this.failure.message)
   }
 
   /** Starts a time limit, which several requests may share. */
@@ -351,7 +347,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     const id = this.#peer.forward(frame, bothEdits(edits, this.#writer.edits(call)), sent)
     if (id === undefined) return this.#refuse(sent, this.refusal.body)
     sent.id = id
-    if (deadline.isTimed) deadline.sentAt = now
+    deadline.sentAt = now
     call.holder = sent
     this.#deadlines.watch(call)
   }

@@ -28,8 +28,7 @@ export class Tasks implements TaskSource {
   capabilities: TaskCapabilities | undefined
   readonly #context: ServerContext
   readonly #connection: ServerConnection
-  /** Created with the first task, because most servers have none. */
-  #tasks: Map<string, Task> | undefined
+  readonly #tasks = new Map<string, Task>()
 
   constructor(context: ServerContext, connection: ServerConnection) {
     this.service = context.service
@@ -38,7 +37,7 @@ export class Tasks implements TaskSource {
   }
 
   get hasRunning(): boolean {
-    return this.#tasks !== undefined && [...this.#tasks.values()].some((task) => !task.isOver)
+    return [...this.#tasks.values()].some((task) => !task.isOver)
   }
 
   /** Handles the answer to a call that may start a task, or is about one; returns the client's outcome. */
@@ -65,7 +64,7 @@ export class Tasks implements TaskSource {
   #begin({ call, id }: SentCall, state: TaskState): ErrorBody | undefined {
     const task = new Task(call, state, id, this, this.#context.runtime)
     const error = call.keeper?.keep(task)
-    if (error === undefined) (this.#tasks ??= new Map()).set(task.id, task)
+    if (error === undefined) this.#tasks.set(task.id, task)
     // A cancel could hit either of two tasks with one id.
     else if (this.find(task.id)?.isOver !== false) this.#cancel(task)
     return error
@@ -78,7 +77,7 @@ export class Tasks implements TaskSource {
   }
 
   waitingFor({ params }: Pick<NotificationFrame, 'params'>): Call | undefined {
-    const id = this.#tasks === undefined ? undefined : relatedTask(params)
+    const id = relatedTask(params)
     return id === undefined ? undefined : this.#waiting(id)[0]
   }
 
@@ -94,7 +93,7 @@ export class Tasks implements TaskSource {
 
   /** Handles progress of the task that this request has started; false if no client waits for it. */
   progressed(id: RequestId, frame: NotificationFrame): boolean {
-    const task = [...(this.#tasks?.values() ?? [])].find(({ token }) => token?.sent === id)
+    const task = [...this.#tasks.values()].find(({ token }) => token?.sent === id)
     const span = frame.params.members.span('progressToken')
     if (task?.token === undefined || span === undefined) return false
     const edits = writing(frame.line, span, task.token.original, 'progress-token')
@@ -148,7 +147,7 @@ export class Tasks implements TaskSource {
 
   /** Drops the tasks of a client that has left, except durable ones, which belong to the principal. */
   onClientLeft(client: ClientPort): void {
-    for (const task of this.#tasks?.values() ?? []) {
+    for (const task of this.#tasks.values()) {
       if (task.client !== client || task.isDurable) continue
       if (task.isRunning) this.#cancel(task)
       task.drop(taskNotFound(task.id))
@@ -156,7 +155,7 @@ export class Tasks implements TaskSource {
   }
 
   failAll(failure: () => UpstreamError): void {
-    for (const task of this.#tasks?.values() ?? []) {
+    for (const task of this.#tasks.values()) {
       const { reason, message } = failure()
       task.drop(taskLost(this.service, task.id, reason, message))
     }
@@ -164,11 +163,11 @@ export class Tasks implements TaskSource {
 
   forget(task: Task): void {
     task.token = undefined
-    if (this.find(task.id) === task) this.#tasks?.delete(task.id)
+    if (this.find(task.id) === task) this.#tasks.delete(task.id)
   }
 
   find(id: string | undefined): Task | undefined {
-    return id === undefined ? undefined : this.#tasks?.get(id)
+    return id === undefined ? undefined : this.#tasks.get(id)
   }
 
   #cancel({ id }: Task): void {

@@ -27,7 +27,7 @@ class Stage {
   constructor(client: Pick<ClientPort, 'profile'> = nobody) {
     this.waits = new ListWaits(this, client, {
       ...routingOf(this.runtime),
-      startupGraceMs: GRACE_MS,
+      startupGraceMs: () => GRACE_MS,
       limits: { ...limits, session: { ...limits.session, waitingBytesMax: BYTES_MAX } },
     })
   }

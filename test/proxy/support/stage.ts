@@ -70,8 +70,8 @@ export function routingOf(runtime: FakeRuntime): RoutingContext {
     checks: new ArgumentChecks(ignore),
     runtime,
     keepLists: ignore,
-    startupGraceMs: 5000,
-    initializeGraceMs: 0,
+    startupGraceMs: () => 5000,
+    initializeGraceMs: () => 0,
     limits: defaults,
   }
 }
@@ -83,7 +83,6 @@ export function stageOf(lanes: readonly Lane[] = [], statelessMax = 4): Stage {
   const parts = routingOf(runtime)
   const catalogs = new Catalogs(ignore)
   const events = new Emitter<ProxyEvents>(ignore)
-  const identity = { name: 'p', version: '1' }
   let latest: RoutedClient | undefined
   const clients = new ClientDirectory({
     ...parts,
@@ -101,8 +100,8 @@ export function stageOf(lanes: readonly Lane[] = [], statelessMax = 4): Stage {
       isSigned: () => true,
     }),
     isForOneClient: false,
-    isTransparent: false,
-    identity,
+    isTransparent: () => false,
+    identity: () => ({ name: 'p', version: '1' }),
     watch: () => ({}),
     openRouter: (client) => {
       latest = client
