@@ -100,27 +100,27 @@ interface Row {
 
 /** The number of lines of each room. A commit that raises a number names the feature in its message. */
 const linesMax = table(`
-  jsonrpc                | 2627
+  jsonrpc                | 2573
   folder                 | 5
   version                | 2
   text                   | 609
   runtime                | 883
-  mcp                    | 3274
-  calls                  | 709
+  mcp                    | 3255
+  calls                  | 705
   mcp/eras               | 1047
   transports             | 861
   transports/http1       | 1427
   transports/http-client | 1748
   transports/http-server | 3655
-  upstream/contracts     | 734
-  upstream/process       | 1157
+  upstream/contracts     | 732
+  upstream/process       | 1152
   upstream/auth          | 329
-  login                  | 2465
-  upstream/server        | 4569
+  login                  | 2457
+  upstream/server        | 4555
   upstream/http          | 225
-  kept                   | 435
+  kept                   | 434
   store                  | 1474
-  upstream/kinds         | 604
+  upstream/kinds         | 598
   limits                 | 167
   real-runtime           | 47
   config                 | 4245
@@ -129,24 +129,24 @@ const linesMax = table(`
   record                 | 251
   events                 | 236
   audit                  | 166
-  proxy/routing          | 1828
-  proxy/input            | 803
-  proxy/clients          | 1668
+  proxy/routing          | 1825
+  proxy/input            | 798
+  proxy/clients          | 1665
   secrets                | 339
   policy                 | 418
-  proxy                  | 908
+  proxy                  | 897
   front-auth             | 1043
   gateway                | 1435
   metrics                | 900
   index                  | 49
   replay                 | 1863
-  inspector              | 1932
-  ui                     | 1851
+  inspector              | 1581
+  ui                     | 1761
   ask                    | 352
-  cli                    | 5044
+  cli                    | 5005
   cli/clients            | 1379
   servers                | 277
-  sandbox                | 5715
+  sandbox                | 5686
   sandbox/egress         | 595
   sandbox/guest          | 481
 `)
