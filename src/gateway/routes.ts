@@ -63,6 +63,8 @@ export class Routes implements HttpRoutes {
   #served: ServedGateway
   /** Keyed by path prefix, such as `/api/NAME` and `/p/NAME`. */
   #endpoints: ReadonlyMap<string, ServedEndpoint> = new Map()
+  /** Nearly every request has the path of the request before it. */
+  #last: McpPath | undefined
   readonly #more: MorePaths
   readonly #now: () => number
   readonly #startedMs: number
@@ -136,8 +138,9 @@ export class Routes implements HttpRoutes {
   }
 
   #mcp(path: string): HttpRoute {
-    const found = readPath(path)
+    const found = this.#last?.path === path ? this.#last : readPath(path)
     if (found === undefined) return LOGIN.test(path) ? this.#login(path) : this.#nothing(path)
+    this.#last = found
     const { kind = 'api', name, written, prefix, last } = found
     const endpoint = this.#endpoints.get(prefix)
     if (endpoint === undefined) return kind === 'api' ? this.#noSchema(name ?? written) : this.#nothing(path)
@@ -224,6 +227,7 @@ function pathsAt(path: string): string[] {
 
 /** A path in the form of a schema's or a view's path; the schema or view may not exist. */
 interface McpPath extends FrontPath {
+  readonly path: string
   /** The beginning of the path; for a short path, that of the default schema. */
   readonly prefix: string
 }
@@ -232,7 +236,7 @@ function readPath(path: string): McpPath | undefined {
   const found = readFrontPath(path)
   if (found === undefined) return undefined
   const name = found.kind === undefined ? DEFAULT : found.name
-  return { ...found, name, prefix: frontPathOf(found.kind ?? 'api', name ?? '') }
+  return { ...found, path, name, prefix: frontPathOf(found.kind ?? 'api', name ?? '') }
 }
 
 /** The schema whose clients use this path; undefined if no client would. */
