@@ -94,18 +94,23 @@ export class Message {
     return this.joined.toString()
   }
 
-  /** Writes the message with a line feed directly after it. */
+  /** Writes the message with a line feed directly after it. Later bytes of the memory may be overwritten. */
   writeTo(memory: Buffer, start: number): void {
     const input = this.#input
     let to = start
     if (input instanceof Uint8Array) {
+      // One copy puts the bytes after the edits in place, or a few bytes too far.
+      const at = start + Math.max(0, this.length - input.length)
+      const hasRoom = at + input.length <= memory.length
+      if (hasRoom) memory.set(input, at)
       let from = 0
       for (const { bytes, start: edited, end } of this.#edits) {
         to = copy(input, from, edited, memory, to)
         to = copy(bytes, 0, bytes.length, memory, to)
         from = end
       }
-      copy(input, from, input.length, memory, to)
+      if (!hasRoom) copy(input, from, input.length, memory, to)
+      else if (to < at + from) memory.copyWithin(to, at + from, at + input.length)
     } else for (const part of between(input, this.#edits)) to = copy(part, 0, part.length, memory, to)
     memory[start + this.length] = LF
   }
