@@ -19,6 +19,9 @@ import { systemProgram } from '../../host-program.js'
 import type { GuestExit, GuestProcess } from '../../runtime.js'
 import type { HostIdentity } from '../identities.js'
 
+/** The programs for which one `mkfifo` makes pipes in advance. */
+const PROGRAMS_AT_ONCE = 16
+
 const MKFIFO_MS = 20_000
 
 export class MachinePipes {
@@ -26,6 +29,10 @@ export class MachinePipes {
   readonly #runtime: Runtime
   /** The user of the machine, if that is not the user of the service. */
   readonly #owner: HostIdentity | undefined
+  /** The last program that has pipes. */
+  #made = 0
+  #making: Promise<void> | undefined
+  #isRemoved = false
 
   constructor(folder: string, runtime: Runtime, owner: HostIdentity | undefined) {
     this.folder = folder
@@ -34,17 +41,14 @@ export class MachinePipes {
     mkdirSync(folder, { mode: 0o700 })
     // The user of the machine may open files in the folder, but not list them.
     if (owner !== undefined) chmodSync(folder, 0o711)
+    this.#makeAhead(1)
   }
 
-  /** Makes the pipes of a program. Returns the paths of its input, its output and its errors. */
+  /** The paths of the input, the output and the errors of a program. Ids count from 1. */
   async of(id: number): Promise<string[]> {
-    const paths = [0, 1, 2].map((stream) => join(this.folder, pipeName(id, stream)))
-    const make = ['mkfifo', '-m', '600', '--', ...paths] as const
-    const { code, stderr } = await systemProgram(this.#runtime, make, MKFIFO_MS)
-    // Clients read this message, and must not learn paths of the host.
-    if (code !== 0) throw new Error(`no pipes can be made: ${stderr.trim().split(': ').at(-1)}`)
-    for (const path of paths) this.hand(path)
-    return paths
+    while (id > this.#made) await this.#make()
+    this.#makeAhead(id)
+    return this.#paths(id)
   }
 
   /** Makes the user of the machine the owner of a file in the folder. */
@@ -52,9 +56,38 @@ export class MachinePipes {
     if (this.#owner !== undefined) chownSync(path, this.#owner.uid, this.#owner.gid)
   }
 
-  /** A program that is being started may still get pipes, so the removal is repeated. */
   async remove(): Promise<void> {
-    await rm(this.folder, { recursive: true, force: true, maxRetries: 10 })
+    this.#isRemoved = true
+    await this.#making?.catch(() => undefined)
+    await rm(this.folder, { recursive: true, force: true })
+  }
+
+  #paths(id: number): string[] {
+    return [0, 1, 2].map((stream) => join(this.folder, pipeName(id, stream)))
+  }
+
+  /** A failure here is ignored. It shows again when the pipes are needed. */
+  #makeAhead(id: number): void {
+    if (id + PROGRAMS_AT_ONCE / 2 > this.#made) void this.#make().catch(() => undefined)
+  }
+
+  #make(): Promise<void> {
+    if (this.#isRemoved) return Promise.reject(new Error('the machine has ended'))
+    this.#making ??= this.#makeNext().finally(() => {
+      this.#making = undefined
+    })
+    return this.#making
+  }
+
+  async #makeNext(): Promise<void> {
+    const ids = Array.from({ length: PROGRAMS_AT_ONCE }, (_, index) => this.#made + index + 1)
+    const paths = ids.flatMap((id) => this.#paths(id))
+    const make = ['mkfifo', '-m', '600', '--', ...paths] as const
+    const { code, stderr } = await systemProgram(this.#runtime, make, MKFIFO_MS)
+    // Clients read this message, and must not learn paths of the host.
+    if (code !== 0) throw new Error(`no pipes can be made: ${stderr.trim().split(': ').at(-1)}`)
+    for (const path of paths) this.hand(path)
+    this.#made += PROGRAMS_AT_ONCE
   }
 }
 
