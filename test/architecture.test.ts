@@ -146,7 +146,7 @@ const linesMax = table(`
   cli                    | 5005
   cli/clients            | 1379
   servers                | 277
-  sandbox                | 5686
+  sandbox                | 5719
   sandbox/egress         | 595
   sandbox/guest          | 481
 `)

@@ -1,7 +1,7 @@
 // Requests to an authorization server: registration, codes, tokens. Only this file uses `oauth4webapi`.
 //
 // Large providers break rules that the library enforces: they send null for an absent member, no `token_type`,
-// or an error with status 200. So `mended` corrects their answers before the library reads them.
+// or an error with status 200. So `corrected` corrects their answers before the library reads them.
 
 import { createPrivateKey, webcrypto, type KeyObject } from 'node:crypto'
 import type { AuthorizationServer, Client, ClientAuth } from 'oauth4webapi'
