@@ -266,7 +266,7 @@ async function withResources(plan: Plan, work: (run: Run) => Promise<number>): P
     // In a recording, the first answers must not depend on how fast servers start.
     const isRepeatable = given['no-kept-lists'] || record !== undefined
     const options = {
-      log,
+      log: eventLog.sink,
       onSecrets: (secrets: readonly string[], service: string) => logger.learnSecrets(secrets, service),
       on: [
         eventLog.listeners,

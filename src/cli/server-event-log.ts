@@ -27,15 +27,25 @@ const causes: Readonly<Record<Exclude<StopCause, 'retired'>, string>> = {
 /** The longest part of a server's message in a log line, in UTF-16 units: a message may fill a whole page. */
 const messageLengthMax = 500
 
+/** The log shows this many failed starts of a server in a row, with all output, and no further ones. */
+const failuresLoggedMax = 10
+
 export class ServerEventLog {
   readonly listeners: ProxyListeners
+  /** The log for the proxies, without the lines of servers that fail again and again. */
+  readonly sink: LogSink
   readonly #logger: Logger
   readonly #limited: LimitedLog
+  /** The failed starts of each server since its last good start. */
+  readonly #failures = new Map<string, number>()
   #source: EventSource<ProxyEvents> | undefined
   #endCalls: (() => void) | undefined
 
   constructor(logger: Logger, runtime: Pick<Runtime, 'now'>) {
     this.#logger = logger
+    this.sink = (record) => {
+      if (!this.#keepsFailing(record.service)) logger.sink(record)
+    }
     this.#limited = new LimitedLog(logger.sink, runtime)
     this.listeners = {
       server: (event) => this.#server(event),
@@ -62,11 +72,27 @@ export class ServerEventLog {
   }
 
   #server(event: ServerEvent): void {
+    this.#countFailures(event)
     const message = wordsOf(event)
     if (message === undefined) return
     const { server: service, pid, client } = event
     const details = (pid || client) && { details: { ...(pid && { pid }), ...(client && { client }) } }
-    this.#logger.sink({ level: 'info', service, message, ...details })
+    this.sink({ level: 'info', service, message, ...details })
+  }
+
+  #keepsFailing(server: string | undefined): boolean {
+    if (server === undefined || this.#logger.isVerbose) return false
+    return (this.#failures.get(server) ?? 0) >= failuresLoggedMax
+  }
+
+  #countFailures({ server, ...event }: ServerEvent): void {
+    if (event.state === 'ready') this.#failures.delete(server)
+    if (event.state !== 'failed') return
+    const count = (this.#failures.get(server) ?? 0) + 1
+    this.#failures.set(server, count)
+    if (count !== failuresLoggedMax || !this.#keepsFailing(server)) return
+    const message = `${count} starts in a row have failed, and further ones are not logged: ${event.message}`
+    this.#logger.sink({ level: 'error', service: server, message })
   }
 
   #client(event: ClientEvent): void {

@@ -50,6 +50,33 @@ test('a verbose log has each call once, also one that failed, however many fail'
   ])
 })
 
+const failedStart = {
+  state: 'failed',
+  schema: 'default',
+  server: 's',
+  kind: 'stdio',
+  pid: 1,
+  client: undefined,
+  ms: 5,
+  reason: 'closed',
+  message: 'it has ended',
+} as const
+
+test('a server that can never start writes nothing more after its first failed starts', () => {
+  const { eventLog, lines } = eventLogAt('info')
+  const source = new Emitter<ProxyEvents>(() => assert.fail('a listener failed'))
+  source.add(eventLog.listeners)
+  for (let count = 0; count < 100; count++) {
+    source.emit('server', { ...failedStart, state: 'starting' })
+    source.emit('server', failedStart)
+    eventLog.sink({ level: 'error', service: 's', message: 'it has ended' })
+  }
+  const some = lines()
+  assert.deepEqual(some.slice(0, 2), ['info starting', 'error it has ended'])
+  assert.equal(some.length, 2 * 9 + 1 + 1)
+  assert.match(some.at(-1) ?? '', /^error 10 starts in a row have failed.*: it has ended$/)
+})
+
 function limited() {
   const records: LogRecord[] = []
   let time = 0
