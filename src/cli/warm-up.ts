@@ -84,6 +84,9 @@ export function keptLock({ source }: Configuration, schema: SchemaConfig, env: E
   return `${ownPath(homeOf(env), 'kept')}/${name}`
 }
 
+/** How long one look at the kept lists counts for all servers of a schema. */
+const LOOK_MS = 1000
+
 /** Whether a warm-up of this schema installs one of its servers now. */
 export function isWarmingUp(
   config: Configuration,
@@ -91,8 +94,16 @@ export function isWarmingUp(
   runtime: Runtime,
 ): (server: string) => boolean {
   const lock = new FileLock(keptLock(config, schema, runtime.env), runtime)
-  return (server) =>
-    lock.isActive && unlistedServers(config, schema, runtime.env).some(({ name }) => name === server)
+  let lookedAt = -Infinity
+  let names: readonly string[] = []
+  return (server) => {
+    const now = runtime.now()
+    if (now - lookedAt >= LOOK_MS) {
+      lookedAt = now
+      names = lock.isActive ? unlistedServers(config, schema, runtime.env).map(({ name }) => name) : []
+    }
+    return names.includes(server)
+  }
 }
 
 /** A clock that stands still at 0: no entry is old then, so a look does not mark entries as used. */
