@@ -111,7 +111,7 @@ const linesMax = table(`
   transports             | 861
   transports/http1       | 1427
   transports/http-client | 1748
-  transports/http-server | 3655
+  transports/http-server | 3663
   upstream/contracts     | 732
   upstream/process       | 1152
   upstream/auth          | 329
@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1581
   ui                     | 1761
   ask                    | 352
-  cli                    | 5005
+  cli                    | 5042
   cli/clients            | 1379
   servers                | 277
   sandbox                | 5719

@@ -84,10 +84,18 @@ export class McpHandlers {
     if (!accepts.json && !accepts.stream)
       return refuse(406, 'Accept must list application/json and text/event-stream')
     const take = (came: ReadResult): ServeResult => {
-      if (came === undefined || isRefusal(came)) return came
-      const here = (): ServeResult => this.#withNamed(request, (named) => this.#posted(came, request, named))
+      if (came === undefined) return undefined
+      const here = (): ServeResult =>
+        this.#withNamed(request, (named) => {
+          if (!isRefusal(came)) return this.#posted(came, request, named)
+          // The revision of the session decides the form of the error.
+          return named === undefined || isRefusal(named)
+            ? (named ?? came)
+            : { ...came, revision: named.revision }
+        })
+      if (this.#others === undefined) return here()
       // The message shows which instance must serve it.
-      return this.#others === undefined ? here() : this.#others.post(request, came, here)
+      return isRefusal(came) ? came : this.#others.post(request, came, here)
     }
     // A body that arrived with its head is served in the same turn.
     const read = this.#bodies.read(request)
