@@ -30,9 +30,9 @@ export function keptEdits(input: Uint8Array, edits: readonly Edit[]): KeptEdit[]
   })
 }
 
-/** Whether the message contains the bytes that these edits wrote, as far as they are kept. */
-export function areIn(message: Buffer, edits: readonly KeptEdit[]): boolean {
-  return outputsOf(edits).every(({ start, written }) =>
+/** Whether the message contains what edits wrote at these places, as far as it is kept. */
+export function areIn(message: Buffer, outputs: readonly KeptEdit[]): boolean {
+  return outputs.every(({ start, written }) =>
     written.equals(message.subarray(start, start + written.length)),
   )
 }
@@ -55,7 +55,7 @@ export function editsInList(message: Buffer, edits: readonly KeptEdit[], itemSiz
     const item = at - sought.start
     const isObject = message[item] === OPEN_OBJECT && message[item + itemSize - 1] === CLOSE_OBJECT
     const moved = outputs.map((edit) => ({ ...edit, start: item + edit.start, end: item + edit.end }))
-    if (isObject && areIn(message.subarray(item), edits)) return moved
+    if (isObject && areIn(message, moved)) return moved
   }
   return []
 }

@@ -3,7 +3,7 @@
 import type { Buffer } from 'node:buffer'
 import type { Edit } from '../jsonrpc/splice.js'
 import type { Hop } from '../jsonrpc/wire-tap.js'
-import { type KeptEdit, areIn, editsInList, keptEdits } from './kept-edits.js'
+import { type KeptEdit, areIn, editsInList, keptEdits, outputsOf } from './kept-edits.js'
 
 export interface FrameHead {
   readonly hop: Hop
@@ -105,7 +105,7 @@ export class Ring {
   /** Returns the edits of an outgoing frame, in order; empty if the proxy forwarded the message unchanged. */
   editsOf(frame: CapturedFrame, message: Buffer): readonly KeptEdit[] {
     for (const { edits, size } of this.#editedBefore(frame))
-      if (isSize(size, frame, message) && areIn(message, edits)) return edits
+      if (isSize(size, frame, message) && areIn(message, outputsOf(edits))) return edits
     return []
   }
 
