@@ -17,7 +17,7 @@ export async function runLogIn(): Promise<number> {
   const runtime = realRuntime()
   const store = new LoginStore(folder, runtime)
   const login = new ServerLogin({ target, store, runtime, tell: () => {} })
-  await within(login.ask(true, moreScopes, version), LOGIN_JOB_MS, runtime)
+  await within(login.ask('person', moreScopes, version), LOGIN_JOB_MS, runtime)
   login.close()
   await runtime.close()
   return 0

@@ -78,7 +78,7 @@ export class LoginCredentials implements HttpCredentials {
   }
 
   ask(): void {
-    if (this.#isNeeded) void this.#help?.ask(true, [], this.#version)
+    if (this.#isNeeded) void this.#help?.ask('call', [], this.#version)
   }
 
   /** Calls `wake` once, when the file of the login differs from the last version that was read. */
@@ -137,14 +137,14 @@ export class LoginCredentials implements HttpCredentials {
   /** Waits for the person if the request is a call and a browser can open. */
   async #awaited({ rpc = '' }: CredentialRefusal): Promise<CredentialVerdict> {
     if (!calls.has(rpc) || this.#help === undefined) return this.#needed()
-    await within(this.#help.ask(true, [], this.#version), PERSON_MS, this.#context.runtime)
+    await within(this.#help.ask('call', [], this.#version), PERSON_MS, this.#context.runtime)
     this.#read()
     return this.#token === undefined ? this.#needed() : 'again'
   }
 
   #needed(): TransportError {
     this.#isNeeded = true
-    void this.#help?.ask(false, [], this.#version)
+    void this.#help?.ask('start', [], this.#version)
     return new TransportError(
       'TRANSPORT_LOGIN',
       `Authentication failed: '${this.#name}' needs a login; ${this.#way}`,
@@ -164,7 +164,7 @@ export class LoginCredentials implements HttpCredentials {
     const asked = scopesIn(this.#token.login.scope, ...this.#more)
     const scopes = moreScopes(asked, challenge)
     if (scopes !== undefined && this.#help !== undefined && this.#mayOpenTab()) {
-      await within(this.#help.ask(true, scopes, this.#version), PERSON_MS, this.#context.runtime)
+      await within(this.#help.ask('call', scopes, this.#version), PERSON_MS, this.#context.runtime)
       this.#read()
       if (this.#token !== undefined && this.#token.credential.secret !== sent.secret) {
         this.#more = scopes

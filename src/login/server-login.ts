@@ -2,8 +2,8 @@
 // person asks for it.
 //
 // All servers and processes of this user share one tab at a time. The other logins wait, and use the tokens of
-// the first if they fit. After a person refuses or closes the tab, no tab opens for some minutes, unless a call
-// needs the server.
+// the first if they fit. After a login has failed, no tab opens for a time: an agent that repeats a call must not
+// open one tab after another.
 //
 // A client that gives up a server ends its proxy while the person is still typing. So another process
 // (`cli/run-log-in.ts`) makes the login of the one server behind `connect`, and this process follows it.
@@ -17,8 +17,10 @@ import type { LoginTarget } from './login-flow.js'
 import type { LoginRuntime } from './login-http.js'
 import type { LoginStore } from './login-store.js'
 
-/** The time in milliseconds after a failed login in which no tab opens. */
-const ASK_AGAIN_MS = 600_000
+/** The time in milliseconds after a failed login in which none begins, by what needs the login. */
+const AGAIN_MS = { start: 600_000, call: 60_000, person: 0 } as const
+
+type Need = keyof typeof AGAIN_MS
 
 /** The process of a login ends after this time, even if it only waited for the tab of another process. */
 export const LOGIN_JOB_MS = 620_000
@@ -69,8 +71,8 @@ export class ServerLogin {
   #running: Promise<void> | undefined
   /** The scopes to request in addition to those of the previous login. */
   #moreScopes: readonly string[] = []
-  /** The last time that a call needed the login, in milliseconds since 1970. */
-  #calledAtMs = 0
+  /** The most urgent need of the current login, since a time in milliseconds since 1970. */
+  #need: { readonly sinceMs: number; readonly againMs: number } = { sinceMs: 0, againMs: AGAIN_MS.start }
   #startPage: string | undefined
   #begun: (StartedLogin & { readonly shown: Deferred<string> }) | undefined
   #look: Timer | undefined
@@ -101,7 +103,7 @@ export class ServerLogin {
     const before = this.#context.store.versionOf(url)
     const shown = new Deferred<string>()
     if (this.#startPage !== undefined) shown.resolve(this.#startPage)
-    const ended = this.#ask(true, [], before).then(() => {
+    const ended = this.#ask('person', [], before).then(() => {
       this.#begun = undefined
       return this.#context.store.versionOf(url) === before
         ? (this.#context.store.refusal(url)?.why ?? 'it has ended')
@@ -118,25 +120,27 @@ export class ServerLogin {
   }
 
   /**
-   * Opens the browser for a login, unless one is in progress. `isCalled` says that a call needs the login.
-   * `scopes` are the scopes to request. `version` is the version of the login that does not suffice; nothing
+   * Opens the browser for a login, unless one is in progress, or failed a short time ago. `scopes` are the
+   * scopes to request. `version` is the version of the login that does not suffice; nothing
    * opens if the store has another one. Resolves when the login has ended, with success or without.
    */
   ask(
-    isCalled: boolean,
+    need: Need,
     scopes: readonly string[] = [],
     version: string = this.#context.store.versionOf(this.#context.target.url),
   ): Promise<void> {
-    return this.#ways.isOnRequest === true ? Promise.resolve() : this.#ask(isCalled, scopes, version)
+    return this.#ways.isOnRequest === true ? Promise.resolve() : this.#ask(need, scopes, version)
   }
 
-  #ask(isCalled: boolean, scopes: readonly string[], version: string): Promise<void> {
-    if (isCalled) this.#calledAtMs = this.#context.runtime.wallNow()
+  #ask(need: Need, scopes: readonly string[], version: string): Promise<void> {
+    const againMs = AGAIN_MS[need]
+    if (this.#running === undefined || againMs <= this.#need.againMs)
+      this.#need = { sinceMs: this.#context.runtime.wallNow(), againMs }
     if (this.#closing.signal.aborted) return Promise.resolve()
     if (this.#running !== undefined) {
       const isEnough = scopes.every((scope) => this.#moreScopes.includes(scope))
       // If the person refuses the current login, which requests fewer rights, this call is refused too.
-      return isEnough ? this.#running : this.#running.then(() => this.ask(false, scopes))
+      return isEnough ? this.#running : this.#running.then(() => this.ask('start', scopes))
     }
     this.#moreScopes = scopes
     this.#running = this.#run(version)
@@ -227,8 +231,9 @@ export class ServerLogin {
 
   get #isRefused(): boolean {
     const refusedAtMs = this.#context.store.refusal(this.#context.target.url)?.atMs
-    if (refusedAtMs === undefined || this.#calledAtMs > refusedAtMs) return false
-    return this.#context.runtime.wallNow() - refusedAtMs < ASK_AGAIN_MS
+    if (refusedAtMs === undefined) return false
+    const { sinceMs, againMs } = this.#need
+    return sinceMs <= refusedAtMs || this.#context.runtime.wallNow() - refusedAtMs < againMs
   }
 
   async #logIn(): Promise<void> {

@@ -289,7 +289,7 @@ describe('the credentials of a server with a login', () => {
     await login(at)
     const help = {
       startPage: undefined,
-      ask: async (_: boolean, scopes: readonly string[] = []) =>
+      ask: async (_: unknown, scopes: readonly string[] = []) =>
         void (await login(at, { moreScopes: scopes.join(' ') })),
     }
     const own = credentials(at, [], help)
@@ -309,7 +309,7 @@ describe('the credentials of a server with a login', () => {
       const at = await place(t)
       await login(at)
       const asked: string[] = []
-      const ask = async (_: boolean, scopes: readonly string[] = []): Promise<void> => {
+      const ask = async (_: unknown, scopes: readonly string[] = []): Promise<void> => {
         asked.push(scopes.join(' '))
         if (isGiven) await login(at, { moreScopes: scopes.join(' ') })
       }

@@ -19,7 +19,9 @@ async function place(t: TestContext, options?: AuthorizationOptions, follows?: s
   const server = await AuthorizationServer.open(t, options)
   const folder = scratch(t)
   const browser = new TestBrowser(folder, follows)
-  const runtime = openRuntime(t, { ...process.env, BROWSER: browser.path })
+  const clock = { laterMs: 0 }
+  const wallNow = (): number => Date.now() + clock.laterMs
+  const runtime = { ...openRuntime(t, { ...process.env, BROWSER: browser.path }), wallNow }
   const store = new LoginStore(join(folder, 'auth'), runtime)
   const log: string[] = []
   const tell = (_: string, message: string): void => void log.push(message)
@@ -28,7 +30,7 @@ async function place(t: TestContext, options?: AuthorizationOptions, follows?: s
     t.after(() => made.close())
     return made
   }
-  return { server, store, log, tabs: () => browser.tabs, automatic, runtime }
+  return { server, store, log, tabs: () => browser.tabs, automatic, runtime, clock }
 }
 
 const desktop = { DISPLAY: ':0' }
@@ -51,9 +53,9 @@ describe('an automatic login', () => {
   test('is one tab for all who want it, and its address has no state', async (t) => {
     const at = await place(t)
     const all = Array.from({ length: 20 }, () => at.automatic())
-    for (const each of all) void each.ask(false)
+    for (const each of all) void each.ask('start')
     await until(() => at.store.read(at.server.url) !== undefined)
-    for (const each of all) void each.ask(false)
+    for (const each of all) void each.ask('start')
     await until(() => at.log.some((line) => line.startsWith('logged in at 127.0.0.1:')))
     assert.equal(at.tabs().length, 1)
     assert.match(at.tabs()[0] ?? '', /^http:\/\/127\.0\.0\.1:\d+\/login\/[0-9a-f]{32}$/)
@@ -64,8 +66,8 @@ describe('an automatic login', () => {
     const at = await place(t)
     const [first, second] = [at.automatic(), at.automatic()]
     const version = at.store.versionOf(at.server.url)
-    await first.ask(false, [], version)
-    await second.ask(true, [], version)
+    await first.ask('start', [], version)
+    await second.ask('call', [], version)
     assert.equal(at.tabs().length, 1)
   })
 
@@ -73,7 +75,7 @@ describe('an automatic login', () => {
     const at = await place(t)
     const other = at.store.browserTurn()
     assert(other.tryAcquire())
-    void at.automatic().ask(true)
+    void at.automatic().ask('call')
     await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual([at.tabs(), at.server.asked], [[], []])
     other.release()
@@ -84,23 +86,30 @@ describe('an automatic login', () => {
   test('that is refused opens no second tab for more rights that a call has wanted meanwhile', async (t) => {
     const at = await place(t, { refusesLogin: true })
     const own = at.automatic()
-    void own.ask(true)
-    await own.ask(true, ['tools:write'])
+    void own.ask('call')
+    await own.ask('call', ['tools:write'])
     assert.equal(at.tabs().length, 1)
   })
 
-  test('is not asked for again after a refusal, unless a call needs it', async (t) => {
+  test('that is refused is asked for again by a call after a minute, and by a start after ten', async (t) => {
     const at = await place(t, { refusesLogin: true })
-    void at.automatic().ask(false)
-    await until(() => at.log.some((line) => line.includes('login failed: access_denied')))
     const own = at.automatic()
-    void own.ask(false)
-    await new Promise((resolve) => setImmediate(resolve))
-    assert.equal(at.tabs().length, 1)
+    const rows = [
+      ['start', 0, 1],
+      ['call', 30_000, 1],
+      ['call', 60_001, 2],
+      ['start', 300_000, 2],
+      ['start', 600_001, 3],
+      ['person', 0, 4],
+    ] as const
+    for (const [need, laterMs, tabs] of rows) {
+      at.clock.laterMs = laterMs
+      await own.ask(need)
+      assert.equal(at.tabs().length, tabs, `${need} after ${laterMs} ms`)
+    }
     at.server.options = {}
-    void own.ask(true)
-    await until(() => at.store.read(at.server.url) !== undefined)
-    assert.equal(at.tabs().length, 2)
+    await own.ask('person')
+    assert.notEqual(at.store.read(at.server.url), undefined)
     assert.equal(at.store.refusal(at.server.url), undefined)
   })
 
@@ -114,6 +123,9 @@ describe('an automatic login', () => {
     await until(() => log.some(({ message }) => message.includes('login failed')))
     assert.deepEqual([proxy.status()[0]?.state, at.tabs().length], ['login-required', 1])
     at.server.options = {}
+    assert.match(textAt((await client.call('guarded__hello')).value, 'error', 'message'), /needs a login/)
+    assert.equal(at.tabs().length, 1)
+    at.clock.laterMs = 61_000
     assert.match(textAt((await client.call('guarded__hello')).value, 'error', 'message'), /needs a login/)
     await until(() => at.tabs().length === 2)
     await until(() => proxy.status()[0]?.state === 'connected')
@@ -140,7 +152,7 @@ describe('an automatic login', () => {
   test('ends with its proxy, and the next one may begin', async (t) => {
     const at = await place(t, {}, '')
     const own = at.automatic()
-    void own.ask(false)
+    void own.ask('start')
     await until(() => at.tabs().length === 1)
     assert.match(own.startPage ?? '', /\/login\//)
     own.close()
