@@ -52,10 +52,11 @@ try {
 function addressOf({ pid, stderr }) {
   let text = ''
   return new Promise((found, failed) => {
-    stderr.on('data', (chunk) => {
+    stderr.on('data', function read(chunk) {
       text += chunk
-      if (text.includes('inspector: '))
-        found(readFileSync(join(homedir(), '.mcps-proxy/ui', String(pid)), 'utf8'))
+      if (!text.includes('inspector: ')) return
+      stderr.off('data', read).resume()
+      found(readFileSync(join(homedir(), '.mcps-proxy/ui', String(pid)), 'utf8'))
     })
     stderr.on('end', () => failed(new Error(text)))
   })
