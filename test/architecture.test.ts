@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1581
   ui                     | 1761
   ask                    | 352
-  cli                    | 5042
+  cli                    | 5048
   cli/clients            | 1379
   servers                | 277
   sandbox                | 5719

@@ -365,7 +365,10 @@ function openLogger({ kind, config, given, schemasOf }: Plan, paint: Paint): Log
 function logNodeWarnings(log: LogSink): void {
   if (process.listenerCount('warning') === 0) return
   process.removeAllListeners('warning')
-  process.on('warning', ({ name, message }) => log({ level: 'warn', message: `${name}: ${message}` }))
+  process.on('warning', ({ name, message }) =>
+    // A server without Google's metadata server reports the failure itself, at each start.
+    log({ level: name === 'MetadataLookupWarning' ? 'debug' : 'warn', message: `${name}: ${message}` }),
+  )
 }
 
 function inWords({ config, schemasOf }: Plan): string {

@@ -24,13 +24,16 @@ const WARM_UP = 'warm-up'
 /** Most servers are ready within this time, and need no warm-up. */
 const SUCCESSOR_DELAY_MS = 1000
 
+/** The lists of ready servers are written within this time, unless the proxy is killed. */
+const WRITTEN_MS = 15_000
+
 /** Starts a warm-up if one proxy leaves servers that are not ready. */
 export class WarmUp {
   readonly #config: Configuration
   readonly #schema: SchemaConfig
   readonly #starting = new Set<string>()
   #successor: Successor | undefined
-  /** Starts the successor. */
+  /** Starts or dismisses the successor. */
   #timer: NodeJS.Timeout | undefined
 
   constructor(config: Configuration, schema: SchemaConfig) {
@@ -46,14 +49,14 @@ export class WarmUp {
     if (state === 'starting') this.#starting.add(server)
     else if (state !== 'late') this.#starting.delete(server)
     clearTimeout(this.#timer)
-    if (this.#starting.size === 0) this.#dismiss()
-    else if (this.#successor === undefined)
-      this.#timer = setTimeout(() => this.#prepare(), SUCCESSOR_DELAY_MS).unref()
+    const isDone = this.#starting.size === 0
+    const change = isDone ? () => this.#dismiss() : () => this.#prepare()
+    this.#timer = setTimeout(change, isDone ? WRITTEN_MS : SUCCESSOR_DELAY_MS).unref()
   }
 
   #prepare(): void {
     const { source } = this.#config
-    if (this.#hasUnlisted())
+    if (this.#successor === undefined && this.#hasUnlisted())
       this.#successor = spawnSuccessor([WARM_UP, isAbsolute(source) ? source : '', this.#schema.name])
   }
 
@@ -73,7 +76,7 @@ export class WarmUp {
     clearTimeout(this.#timer)
     for (const { name, state } of proxy.status()) if (state === 'starting') this.#starting.add(name)
     if (!this.#hasUnlisted()) return this.#dismiss()
-    if (this.#successor === undefined) this.#prepare()
+    this.#prepare()
     this.#successor?.begin()
   }
 }

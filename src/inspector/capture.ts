@@ -21,9 +21,9 @@ export class Capture implements LiveTap {
 
   wire(hop: Hop, direction: 'in' | 'out', given: Uint8Array, whole: boolean, at: number): void {
     const head = { hop, direction, whole, at }
-    // Copies, because the transport may overwrite the bytes.
-    if (whole) return this.#ring.add(head, Buffer.from(given.subarray(0, KEPT_BYTES_MAX)), given.length)
-    this.#take(head, this.#lineOf(hop.connection, direction), Buffer.from(given))
+    const bytes = Buffer.from(given.buffer, given.byteOffset, given.length)
+    if (whole) return this.#ring.add(head, Buffer.from(bytes.subarray(0, KEPT_BYTES_MAX)), bytes.length)
+    this.#take(head, this.#lineOf(hop.connection, direction), bytes)
   }
 
   forward(to: Hop, input: Uint8Array, edits: readonly Edit[]): void {
@@ -57,7 +57,7 @@ export class Capture implements LiveTap {
   }
 }
 
-/** The kept beginning and the full size of a line that has not ended. */
+/** An unfinished line: its size, and a copy of its beginning. A view would keep the whole piece in memory. */
 class UnfinishedFrame {
   #parts: Buffer[] = []
   #kept = 0
@@ -65,7 +65,7 @@ class UnfinishedFrame {
 
   add(part: Buffer): void {
     this.size += part.length
-    const kept = part.subarray(0, KEPT_BYTES_MAX - this.#kept)
+    const kept = Buffer.from(part.subarray(0, KEPT_BYTES_MAX - this.#kept))
     if (kept.length > 0) this.#parts.push(kept)
     this.#kept += kept.length
   }

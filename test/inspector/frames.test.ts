@@ -54,6 +54,13 @@ describe('a captured stream', () => {
     assert.deepEqual(cuts, [undefined, true, true])
   })
 
+  test('keeps none of the memory past the limit of a line in one large piece', () => {
+    const scene = new Scene()
+    const large = 'x'.repeat(10 * KEPT_BYTES_MAX)
+    for (const text of [`${large}\n`, large, '\n']) scene.wire(server, 'out', text)
+    for (const n of [1, 2]) assert(frameAt(scene, n).bytes.buffer.byteLength <= KEPT_BYTES_MAX)
+  })
+
   test('begins anew once its connection has ended', () => {
     const scene = new Scene()
     scene.wire(client, 'in', 'half')

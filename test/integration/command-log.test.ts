@@ -64,6 +64,14 @@ test('the log of the command tells of the configuration first, then of servers, 
   assert.equal(run.stderr.includes('\u001b[31m'), false, 'nothing of a stranger gets raw to a terminal')
 })
 
+test('the log of the command has warnings of Node.js, but not that there is no metadata server of Google', async (t) => {
+  const warn = `for(const name of ['MetadataLookupWarning','OtherWarning'])process.emitWarning('x',name)`
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(`setTimeout(()=>{${warn}},500)`)}`
+  const run = spawnProxy(t, {}, { env: { ...process.env, NODE_OPTIONS } })
+  await until(() => run.stderr.includes('"warn","message":"OtherWarning: x"'))
+  assert.equal(run.stderr.includes('MetadataLookupWarning'), false)
+})
+
 const cases = [
   [
     'is written where stdout carries no protocol',
