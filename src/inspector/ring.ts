@@ -35,8 +35,8 @@ export const defaultRingLimits: RingLimits = { bytesMax: 16 * 1024 * 1024, frame
 /** How many edited messages the ring searches for the edits of a frame: one write may contain as many. */
 const SEARCHED_MAX = 500
 
-/** The memory of an edit in addition to its bytes. */
-const EDIT_BYTES = 64
+/** The memory of an edit in addition to its bytes: its objects and buffers. */
+const EDIT_BYTES = 400
 
 interface EditedMessage {
   readonly connection: number
