@@ -71,7 +71,7 @@ export async function runDoctor(view: View, name: string | undefined, isBrief: b
   const servers = schema.servers.filter((server) => name === undefined || server.name === name)
   if (servers.length === 0 && name !== undefined) {
     const names = schema.servers.map((server) => server.name)
-    throw new Failure(unknownName('server', name, names), 2)
+    throw new Failure(unknownName(`server of ${config.source}`, name, names), 2)
   }
   const checked = { config, schemas: [{ ...schema, servers }], profile: view.profile }
   const exitCode = await tryAll(checked, isBrief ? inOneLine : inDetail, Math.max(1, servers.length))

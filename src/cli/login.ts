@@ -139,7 +139,7 @@ async function targetOf(
   const found = servers.find(({ name }) => name === server)
   if (found === undefined) {
     const names = servers.map(({ name }) => name)
-    throw new Failure(unknownName('server', server, names), 2)
+    throw new Failure(unknownName(`server of ${config.source}`, server, names), 2)
   }
   if (found.unavailable !== undefined) throw new LoginError(`'${server}': ${found.unavailable}`)
   if (!isRemote(found) || found.login === undefined || found.login.unattended !== undefined)

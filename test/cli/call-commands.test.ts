@@ -391,6 +391,6 @@ describe('doctor', () => {
     assert.deepEqual([code, out.endsWith('started: 1 ready, 0 failed\n')], [0, true], out)
     const near = await run(t, servers, 'doctor', 'god')
     assert.equal(near.code, 2)
-    assert.match(near.err, /no server is called "god"; did you mean "good"\?/)
+    assert.match(near.err, /no server of \S+ is called "god"; did you mean "good"\?/)
   })
 })

@@ -176,7 +176,7 @@ describe('login', () => {
   })
 
   const unknown: readonly [string, RegExp][] = [
-    ['guarde', /no server is called "guarde"; did you mean "guarded"\?/],
+    ['guarde', /no server of \S+ is called "guarde"; did you mean "guarded"\?/],
     ['local', /'local' needs no login: it is a program, or has credentials in/],
   ]
   for (const [name, wanted] of unknown)

@@ -100,7 +100,7 @@ describe("a client's own initialize", () => {
     [
       'HTTP 401',
       (_seen, response) => void response.writeHead(401, { 'content-type': 'text/plain' }).end('who are you'),
-      /"code":-32603,"message":"[^"]*(401|Authentication)/,
+      /"code":-32603,"message":"Authentication failed: [^"]* or run: mcps-proxy login http:/,
     ],
     [
       'HTTP 500',

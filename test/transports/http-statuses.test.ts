@@ -181,7 +181,13 @@ for (const status of [301, 302, 303, 307, 308])
         ['POST', '/there?a=1', 'k', 'work'],
       ].slice(0, status >= 307 ? 2 : 1),
     )
-    if (status < 307) return
+    if (status < 307) {
+      const said = heard.failures[0]?.error.message ?? ''
+      return assert.ok(
+        said.startsWith(`it redirects to /there (HTTP ${status}), which is not followed`),
+        said,
+      )
+    }
     // The client remembers the redirect.
     request(2, 'work')
     await heard.until(() => heard.messages.length === 2)

@@ -67,10 +67,10 @@ export function unreachable(
     : failure('TRANSPORT_IO', `${message} (${where})${tail}`, details)
 }
 
-function redirected({ url }: HttpTarget, status: number, location: string | undefined): TransportError {
-  const origin = resolvedAddress(location, url)?.origin
-  const elsewhere = origin === undefined || origin === 'null' ? 'nowhere' : origin
-  const where = origin === url.origin ? 'another path of it' : elsewhere
+function redirected(target: HttpTarget, status: number, location: string | undefined): TransportError {
+  const { origin = 'null', pathname = '' } = resolvedAddress(location, target.url) ?? {}
+  const elsewhere = origin === 'null' ? 'nowhere' : origin
+  const where = origin === target.url.origin ? target.redactor.shown(pathname, 200) : elsewhere
   const message = `it redirects to ${where} (HTTP ${status}), which is not followed: configure the final url`
   return failure('TRANSPORT_STATUS', message, { status })
 }

@@ -135,11 +135,11 @@ export function credentialsRefusal(
   return { message, remedy: remedyFor(config) }
 }
 
-function remedyFor({ name, login, headers, url, secrets }: HttpServerConfig): string {
+function remedyFor({ name, login, headers, url, secrets, isTransparent: isAlone }: HttpServerConfig): string {
   const names = Object.keys(headers).map((each) => each.toLowerCase())
   if (secrets.length > 0 || names.includes('authorization') || new URL(url).username !== '')
     return 'check the headers that its configuration sends'
   const field = 'add Authorization to its headers, with a token that this server takes'
-  // The refused token may be that of a login.
-  return login === undefined ? field : `${field}, or run: mcps-proxy login ${inShell(name)}`
+  // The refused token may be that of a login, which the server of `connect` has under its address.
+  return login === undefined ? field : `${field}, or run: mcps-proxy login ${inShell(isAlone ? url : name)}`
 }
