@@ -246,8 +246,8 @@ function summary({ lock }: Configuration, found: readonly Found[]): string {
   const failed = found.filter(({ failure }) => failure !== undefined).length
   const words = [
     `${counted(found.length - differing - failed, 'server')} unchanged`,
-    ...(differing === 0 ? [] : [`${differing} changed; mcps-proxy lock --accept SERVER accepts that`]),
     ...(failed === 0 ? [] : [`${failed} not compared`]),
+    ...(differing === 0 ? [] : [`${differing} changed; mcps-proxy lock --accept SERVER accepts that`]),
   ]
   return `${lock.path}: ${words.join(', ')}`
 }
