@@ -55,6 +55,7 @@ const waitsMax = 400
 const place = isLogin
   ? loginPlace(scenario, url, JSON.parse(context))
   : { args: ['--url', url], env: process.env, remove: () => undefined }
+process.on('exit', place.remove)
 
 /** Accepts a form as it stands: a field has its default (SEP-1034), or any value of its type. */
 function accepted({ requestedSchema: { properties } }) {
@@ -125,5 +126,4 @@ if (isLogin) {
 }
 proxy.stdin.end()
 const [code] = await exited
-place.remove()
 process.exitCode = code ?? 1
