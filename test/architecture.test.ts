@@ -115,7 +115,7 @@ const linesMax = table(`
   upstream/contracts     | 732
   upstream/process       | 1152
   upstream/auth          | 329
-  login                  | 2462
+  login                  | 2456
   upstream/server        | 4555
   upstream/http          | 225
   kept                   | 434

@@ -99,15 +99,12 @@ export class ServerLogin {
 
   begin(): StartedLogin {
     if (this.#begun !== undefined) return this.#begun
-    const { url } = this.#context.target
-    const before = this.#context.store.versionOf(url)
+    const before = this.#version
     const shown = new Deferred<string>()
     if (this.#startPage !== undefined) shown.resolve(this.#startPage)
-    const ended = this.#ask('person', [], before).then(() => {
+    const ended = this.ask('person', [], before).then(() => {
       this.#begun = undefined
-      return this.#context.store.versionOf(url) === before
-        ? (this.#context.store.refusal(url)?.why ?? 'it has ended')
-        : undefined
+      return this.#version === before ? this.#failure : undefined
     })
     const failed = ended.then((why) => {
       if (why !== undefined) throw new LoginError(why)
@@ -121,18 +118,11 @@ export class ServerLogin {
 
   /**
    * Opens the browser for a login, unless one is in progress, or failed a short time ago. `scopes` are the
-   * scopes to request. `version` is the version of the login that does not suffice; nothing
-   * opens if the store has another one. Resolves when the login has ended, with success or without.
+   * scopes to request. `version` is the version of the login that does not suffice; nothing opens if the store
+   * has another one. Resolves when the login has ended, with success or without.
    */
-  ask(
-    need: Need,
-    scopes: readonly string[] = [],
-    version: string = this.#context.store.versionOf(this.#context.target.url),
-  ): Promise<void> {
-    return this.#ways.isOnRequest === true ? Promise.resolve() : this.#ask(need, scopes, version)
-  }
-
-  #ask(need: Need, scopes: readonly string[], version: string): Promise<void> {
+  ask(need: Need, scopes: readonly string[] = [], version: string = this.#version): Promise<void> {
+    if (this.#ways.isOnRequest === true && need !== 'person') return Promise.resolve()
     const againMs = AGAIN_MS[need]
     if (this.#running === undefined || againMs <= this.#need.againMs)
       this.#need = { sinceMs: this.#context.runtime.wallNow(), againMs }
@@ -179,7 +169,7 @@ export class ServerLogin {
   }
 
   #isOver(before: string): boolean {
-    return this.#closing.signal.aborted || this.#context.store.versionOf(this.#context.target.url) !== before
+    return this.#closing.signal.aborted || this.#version !== before
   }
 
   /** Lets another process make the login, or follows a process that an earlier start began. */
@@ -198,12 +188,8 @@ export class ServerLogin {
     }
     this.#startPage = undefined
     if (this.#closing.signal.aborted) return
-    if (this.#context.store.versionOf(url) !== before) this.#context.tell('info', 'logged in')
-    else
-      this.#context.tell(
-        'warn',
-        `its login failed: ${this.#context.store.refusal(url)?.why ?? 'it has ended'}`,
-      )
+    if (this.#version !== before) this.#context.tell('info', 'logged in')
+    else this.#context.tell('warn', `its login failed: ${this.#failure}`)
   }
 
   async #open(startPage: string): Promise<void> {
@@ -227,6 +213,14 @@ export class ServerLogin {
     this.#begun?.shown.resolve(startPage)
     const words = isOpen ? 'its login is in your browser; or open' : 'to log in, open on this machine'
     this.#context.tell('info', `${words}: ${startPage}`)
+  }
+
+  get #version(): string {
+    return this.#context.store.versionOf(this.#context.target.url)
+  }
+
+  get #failure(): string {
+    return this.#context.store.refusal(this.#context.target.url)?.why ?? 'it has ended'
   }
 
   get #isRefused(): boolean {
