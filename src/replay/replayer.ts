@@ -121,7 +121,7 @@ const names: Readonly<Record<Carrier, string>> = { stdio: 'stdio', http: 'HTTP' 
 function carrierOf({ header, need }: Transcript, { rest: command = [], url, http }: ReplayRequest): Carrier {
   if (url !== undefined || http) return 'http'
   if (command.length > 0) return 'stdio'
-  return need?.carrier ?? (servesHttp(header) ? 'http' : 'stdio')
+  return header.transport ?? (servesHttp(header) ? 'http' : (need?.carrier ?? 'stdio'))
 }
 
 /** Whether the proxy would listen for HTTP with these arguments. */

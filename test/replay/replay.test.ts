@@ -282,6 +282,12 @@ describe('a replay that fails', () => {
     )
   })
 
+  it('skips a batch that was recorded over HTTP', async () => {
+    const batch = '{"dir":"in","frame":[{"jsonrpc":"2.0","id":1,"method":"ping"}]}'
+    const { out } = await run(fileOf('{"mcps":1,"recorded":true,"args":["http"]}', batch))
+    assert.match(out, /: it needs stdio \(line 2 sends what is not one message\), and this is HTTP\n/)
+  })
+
   it('does not start with a file that cannot be read', async () => {
     const { code, out, err } = await run([
       fileOf('{"mcps":1}', '{"dir":"up","frame":{}}'),
