@@ -202,9 +202,7 @@ interface Server extends EventSource<ProxyEvents> {
 async function serveUntil<T>(run: Run, server: Server, talk: () => Promise<T>): Promise<T> {
   const { config, eventLog, shutdown } = run
   eventLog.watchCalls(server)
-  const follower = new ConfigFollower(run, async (next) => {
-    await server.reload(next)
-  })
+  const follower = new ConfigFollower(run, (next) => server.reload(next))
   try {
     return await talk()
   } finally {
