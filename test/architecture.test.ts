@@ -112,9 +112,9 @@ const linesMax = table(`
   transports/http1       | 1427
   transports/http-client | 1748
   transports/http-server | 3663
-  upstream/contracts     | 732
+  upstream/contracts     | 737
   upstream/process       | 1152
-  upstream/auth          | 329
+  upstream/auth          | 330
   login                  | 2456
   upstream/server        | 4555
   upstream/http          | 225
@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1581
   ui                     | 1761
   ask                    | 352
-  cli                    | 5048
+  cli                    | 5047
   cli/clients            | 1379
   servers                | 277
   sandbox                | 5719

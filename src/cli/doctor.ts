@@ -6,9 +6,10 @@
 import type { Configuration, Environment, SchemaConfig } from '../config/configuration.js'
 import { hasUsers } from '../config/front.js'
 import { lockProblem } from '../lock/store.js'
+import { loginCommand } from '../login/login-error.js'
 import { eachAtOnce } from '../runtime/deferred.js'
 import { counted } from '../text/counted.js'
-import { escapeText, inShell } from '../text/escape.js'
+import { escapeText } from '../text/escape.js'
 import { unknownName } from '../text/nearest.js'
 import { TOKEN_BYTES } from '../text/tokens.js'
 import { type ServerConfig, isRemote } from '../upstream/contracts/server-config.js'
@@ -172,7 +173,7 @@ function isPerUser(server: ServerConfig): boolean {
 }
 
 function loginWords(server: ServerConfig): string {
-  const command = `mcps-proxy login ${inShell(server.name)}`
+  const command = loginCommand(server.name)
   const users = isPerUser(server) ? `; each user of the HTTP front needs one: ${command} --user NAME` : ''
   return `it needs a login; run: ${command}${users}`
 }

@@ -13,7 +13,7 @@ import type { Runtime } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
 import { inShell } from '../../text/escape.js'
 import { objectIn } from '../../text/json-object.js'
-import type { HttpServerConfig } from '../contracts/server-config.js'
+import { type HttpServerConfig, loginNameOf } from '../contracts/server-config.js'
 
 export interface GoogleAuth {
   /** The service that the tokens are for; no other service accepts them. */
@@ -135,11 +135,12 @@ export function credentialsRefusal(
   return { message, remedy: remedyFor(config) }
 }
 
-function remedyFor({ name, login, headers, url, secrets, isTransparent: isAlone }: HttpServerConfig): string {
+function remedyFor(config: HttpServerConfig): string {
+  const { login, headers, url, secrets } = config
   const names = Object.keys(headers).map((each) => each.toLowerCase())
   if (secrets.length > 0 || names.includes('authorization') || new URL(url).username !== '')
     return 'check the headers that its configuration sends'
   const field = 'add Authorization to its headers, with a token that this server takes'
-  // The refused token may be that of a login, which the server of `connect` has under its address.
-  return login === undefined ? field : `${field}, or run: mcps-proxy login ${inShell(isAlone ? url : name)}`
+  // The refused token may be that of a login.
+  return login === undefined ? field : `${field}, or run: mcps-proxy login ${inShell(loginNameOf(config))}`
 }

@@ -204,6 +204,11 @@ export interface SandboxServerConfig extends ServerCommon {
 
 export type ServerConfig = StdioServerConfig | HttpServerConfig | SandboxServerConfig
 
+/** The name of the server in `mcps-proxy login`. No configuration has the server of `connect`. */
+export function loginNameOf({ isTransparent, url, name }: HttpServerConfig): string {
+  return isTransparent === true ? url : name
+}
+
 export function isRemote(config: ServerConfig): config is HttpServerConfig {
   return config.kind === 'http' || config.kind === 'sse'
 }

@@ -29,7 +29,7 @@ import { runDetached } from '../process/detached.js'
 import type { ProxyContext, ServerLogins } from '../server/context.js'
 import { credentialsRefusal, googleAuthOf, IdTokenCredentials } from '../auth/id-token-credentials.js'
 import type { KnownServer } from '../contracts/dialed.js'
-import type { HttpServerConfig, HttpTls } from '../contracts/server-config.js'
+import { type HttpServerConfig, type HttpTls, loginNameOf } from '../contracts/server-config.js'
 
 const DISCOVER = 'server/discover'
 
@@ -144,7 +144,7 @@ function loginFor(
   const elsewhere: LogInElsewhere = (job) => runDetached(['log-in'], write({ ...job, folder: login.folder }))
   const isShown = (tools.allow?.includes('login') ?? true) && !tools.deny.includes('login')
   const pages = login.user === undefined ? undefined : loginPages?.(login.user)
-  const named = isAlone ? url : name
+  const named = loginNameOf(config)
   const context = { target: { ...login, url }, store, runtime, tell }
   const ways = { elsewhere: isAutomatic && isAlone ? elsewhere : undefined, isOnRequest: !isAutomatic, pages }
   const made = new ServerLogin(context, ways)

@@ -5,12 +5,12 @@
 // cannot reach each other's server: only `attach` chooses a server, by the user of the client.
 
 import type { ClientPort } from '../../calls/call.js'
+import { loginCommand } from '../../login/login-error.js'
 import type { Timer } from '../../runtime/runtime.js'
 import { type HttpServerConfig, type ServerConfig, isRemote } from '../contracts/server-config.js'
 import type { Lane, ShownState, Upstream, UpstreamStatus } from '../contracts/upstream.js'
 import type { ProxyContext } from '../server/context.js'
 import type { Server } from '../server/configured-server.js'
-import { inShell } from '../../text/escape.js'
 import { sumOf } from '../server/worker.js'
 import { openHttp } from './http.js'
 import { fullUpstream, unopenedStatus } from './unavailable.js'
@@ -79,7 +79,7 @@ export class PerUserServer implements Upstream {
     const withoutLogin = all.filter(({ state }) => state === 'login-required').length
     const gauges = sumOf(all.map((each) => each.gauges))
     const { name } = this.config
-    const needsLogin = `${withoutLogin} of ${all.length} users need a login; run: mcps-proxy login ${inShell(name)} --user NAME`
+    const needsLogin = `${withoutLogin} of ${all.length} users need a login; run: ${loginCommand(name)} --user NAME`
     const error = best.state === 'login-required' && this.isIsolated ? needsLogin : best.error
     const users = { count: all.length, withoutLogin }
     return { ...best, error, gauges, ...(this.isIsolated && { users }) }
